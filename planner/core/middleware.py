@@ -1,0 +1,28 @@
+"""Gives every request an id, shown in logs, error bodies and the `X-Request-Id` header."""
+
+import re
+import uuid
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from planner.core.context import request_id
+
+_ACCEPTED = re.compile(r"[A-Za-z0-9_-]{8,64}")
+
+
+class RequestIdMiddleware:
+    """Keeps a well-formed id that a proxy sent, else makes one."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.headers.get("X-Request-Id", "")
+        token = request_id.set(given if _ACCEPTED.fullmatch(given) else uuid.uuid4().hex)
+        try:
+            response = self.get_response(request)
+            response["X-Request-Id"] = request_id.get()
+            return response
+        finally:
+            request_id.reset(token)

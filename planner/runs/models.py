@@ -1,0 +1,80 @@
+"""Runs. The row is the truth; a Celery message only wakes a worker to look at it."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+from planner.scenarios.models import ScenarioVersion
+from planner.teams.models import Team
+
+
+class State(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+FINAL_STATES = (State.DONE, State.FAILED, State.CANCELLED)
+
+
+class Run(models.Model):
+    """One evaluation of one scenario for one team.
+
+    `lease_token` names the worker that owns the run until `lease_until`; only its owner may write progress or a
+    result. `digest` identifies the result (canonical scenario, seed, engine and catalog versions): equal digests of a
+    team share one.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="runs")
+    scenario_version = models.ForeignKey(
+        ScenarioVersion, on_delete=models.CASCADE, null=True, blank=True, related_name="runs"
+    )
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    name = models.CharField(max_length=200)
+    body = models.TextField(help_text="Canonical JSON of the scenario.")
+    digest = models.CharField(max_length=64)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    progress_ratio = models.FloatField(default=0.0)
+    stage = models.CharField(max_length=200, blank=True)
+    partial = models.JSONField(default=list, help_text="Candidates finished so far.")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    cancel_requested = models.BooleanField(default=False)
+    lease_token = models.CharField(max_length=32, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    report = models.TextField(blank=True, help_text="The report's JSON, byte for byte as every way in returns it.")
+    failure = models.JSONField(null=True, blank=True, help_text="{code, detail} when the run failed.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    queued_at = models.DateTimeField(auto_now_add=True, help_text="When a message was last sent.")
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["team", "-created_at"]),
+            models.Index(fields=["team", "digest", "state"]),
+            models.Index(fields=["state", "lease_until"]),
+            models.Index(fields=["state", "queued_at"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.state})"
+
+
+class IdempotencyKey(models.Model):
+    """The run that a client's Idempotency-Key made, so that a repeated POST makes no second one."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=200)
+    request_sha256 = models.CharField(max_length=64)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "key"], name="one_run_per_idempotency_key")]
+
+    def __str__(self) -> str:
+        return self.key

@@ -1,0 +1,169 @@
+"""Django's settings, read top to bottom. What differs between machines comes from `env.py`."""
+
+from typing import Any
+
+from planner.settings.env import PROJECT_DIR, database, load_env, secret_key
+from planner.settings.rest import REST_FRAMEWORK as REST_FRAMEWORK  # its own file: the API's conventions
+from planner.settings.rest import SPECTACULAR_SETTINGS as SPECTACULAR_SETTINGS
+
+ENV = load_env()
+
+DEBUG = ENV.debug
+SECRET_KEY = secret_key(ENV)
+ALLOWED_HOSTS = ENV.allowed_hosts
+DATA_DIR = ENV.data_dir
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "axes",
+    "csp",
+    "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
+    "planner.core",
+    "planner.teams",
+    "planner.scenarios",
+    "planner.runs",
+    "planner.reports",
+    "planner.api",
+    "planner.web",
+]
+
+MIDDLEWARE = [
+    "planner.core.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "planner.urls"
+WSGI_APPLICATION = "planner.wsgi.application"
+APPEND_SLASH = True
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [PROJECT_DIR / "templates"],
+        "APP_DIRS": False,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "loaders": [
+                ("django.template.loaders.cached.Loader", ["django.template.loaders.filesystem.Loader"])
+                if not DEBUG
+                else "django.template.loaders.filesystem.Loader",
+                "django.template.loaders.app_directories.Loader",
+            ],
+        },
+    }
+]
+
+DATABASES = {"default": database(ENV)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- people ---
+AUTH_USER_MODEL = "teams.User"
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "home"
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_VERBOSE = False
+
+# --- transport and headers ---
+SESSION_COOKIE_NAME = "staircase_session"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV.https
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+SECURE_SSL_REDIRECT = ENV.https
+SECURE_HSTS_SECONDS = 31_536_000 if ENV.https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = ENV.https
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENV.https else None
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "img-src": ["'self'", "data:", "blob:"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+FILE_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
+
+# --- language, time, files ---
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [PROJECT_DIR / "planner" / "static"]
+STATIC_ROOT = DATA_DIR / "static"
+WHITENOISE_USE_FINDERS = True  # collectstatic is for the image; on a laptop files are served as they lie
+WHITENOISE_AUTOREFRESH = DEBUG
+
+# --- jobs: the row is the truth, a message only wakes a worker ---
+RUN_LEASE_S = ENV.lease_s
+RUN_MAX_ATTEMPTS = 3
+RUN_RESEND_QUEUED_AFTER_S = 10.0
+BROKER_DIR = DATA_DIR / "broker"
+CELERY_BROKER_URL = ENV.broker_url.get_secret_value() if ENV.broker_url else "filebroker://"
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {"folder": str(BROKER_DIR), "polling_interval": 0.05}
+    if ENV.broker_url is None
+    else {"visibility_timeout": 3600, "unacked_restore_interval": 5, "unacked_restore_throttle": 1}
+    if CELERY_BROKER_URL.startswith("redis")
+    else {}
+)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SOFT_TIME_LIMIT = 1800
+CELERY_TASK_TIME_LIMIT = 1860
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"request_id": {"()": "planner.core.logging.RequestIdFilter"}},
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s request=%(request_id)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
+    "root": {"handlers": ["console"], "level": ENV.log_level},
+}

@@ -1,0 +1,85 @@
+"""Everything the environment can set, in one typed place; `base.py` reads only this."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import unquote, urlsplit
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+PROJECT_DIR = Path(__file__).resolve().parents[2]
+
+
+class Env(BaseSettings):
+    """Settings from `PLANNER_*` variables, an `.env` file, or one file per secret in PLANNER_SECRETS_DIR."""
+
+    model_config = SettingsConfigDict(env_prefix="PLANNER_", env_file=PROJECT_DIR / ".env", extra="ignore")
+
+    debug: bool = False
+    secret_key: SecretStr | None = Field(None, description="Signing key; made once in data_dir when absent.")
+    data_dir: Path = Field(PROJECT_DIR / "var", description="SQLite file, file broker, generated key, caches.")
+    database_url: SecretStr | None = Field(None, description="postgres://user:password@host:port/name, else SQLite.")
+    broker_url: SecretStr | None = Field(None, description="redis://… or amqp://…, else files in data_dir.")
+    allowed_hosts: Annotated[list[str], NoDecode] = ["localhost", "127.0.0.1", "[::1]"]
+    https: bool = Field(False, description="Served over HTTPS: secure cookies, HSTS, forwarded protocol trusted.")
+    lease_s: float = Field(15.0, gt=0, description="A worker that does not renew its run for this long loses it.")
+    worker_processes: int = Field(2, ge=1, le=64)
+    log_level: str = "INFO"
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return [host.strip() for host in value.split(",") if host.strip()] if isinstance(value, str) else value
+
+
+def load_env() -> Env:
+    """Reads the environment; a bad value ends the start with pydantic's message naming the variable."""
+    return Env(_secrets_dir=os.environ.get("PLANNER_SECRETS_DIR"))
+
+
+def secret_key(env: Env) -> str:
+    """The given key, or one made on the first start and kept in the data folder, readable by its owner alone."""
+    if env.secret_key is not None:
+        return env.secret_key.get_secret_value()
+    path = env.data_dir / "secret_key"
+    if not path.exists():
+        env.data_dir.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.touch(mode=0o600)
+        temporary.write_text(secrets.token_urlsafe(50))
+        try:
+            os.link(temporary, path)  # the first of two simultaneous starts wins, the other reads its key
+        except FileExistsError:
+            pass
+        finally:
+            temporary.unlink()
+    return path.read_text()
+
+
+def database(env: Env) -> dict[str, Any]:
+    """Django's DATABASES entry: PostgreSQL by address, or SQLite in the data folder with write-ahead logging."""
+    if env.database_url is None:
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": env.data_dir / "staircase.sqlite3",
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;",
+            },
+        }
+    url = urlsplit(env.database_url.get_secret_value())
+    if url.scheme not in ("postgres", "postgresql"):
+        raise ValueError("PLANNER_DATABASE_URL must start with postgres://")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": url.path.lstrip("/"),
+        "USER": unquote(url.username or ""),
+        "PASSWORD": unquote(url.password or ""),
+        "HOST": url.hostname or "",
+        "PORT": url.port or "",
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }
