@@ -1,0 +1,297 @@
+"""Faults between fields. Each check looks at raw values that are themselves valid, so all faults come at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from planner.planning.errors import FieldError, pointer, show
+from planner.planning.schema.slo import PERCENTILE_FIELDS
+
+MAX_P95_TO_MEAN = 3.868
+"""exp(1.6449² / 2): above this ratio of p95 to mean no lognormal exists."""
+MAX_MEAN_TO_P50 = 50.0
+
+Found = Iterator[FieldError]
+
+
+def cross_field_errors(data: dict[str, Any]) -> list[FieldError]:
+    """Every fault between fields of a document that may have other faults too."""
+    out: list[FieldError] = []
+    for check in CHECKS:
+        out.extend(check(data))
+    return out
+
+
+def part(data: Any, *path: str) -> Any:
+    """The value at a path, or None where the document does not go there."""
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
+
+def number(value: Any) -> float | None:
+    """The value when it is a finite number, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _one_source(data: dict[str, Any]) -> Found:
+    traffic = data.get("traffic")
+    if not isinstance(traffic, dict):
+        return
+    sources = [key for key in ("arrival", "trace", "users") if traffic.get(key) is not None]
+    allowed = "exactly one of arrival, trace, users"
+    if len(sources) != 1:
+        detail = (
+            "Say how requests arrive."
+            if not sources
+            else f"{' and '.join(sources)} cannot both say how requests arrive."
+        )
+        yield FieldError("one_of", "/traffic", ", ".join(sources), allowed, detail)
+    for key in ("prompt_tokens", "output_tokens"):
+        if "trace" in sources and traffic.get(key) is not None:
+            yield FieldError(
+                "conflict", pointer("traffic", key), "", "absent with a trace", f"The trace already has {key}."
+            )
+        if sources and "trace" not in sources and traffic.get(key) is None:
+            yield FieldError("missing", pointer("traffic", key), "", "required without a trace", f"{key} is required.")
+
+
+def _lengths(data: dict[str, Any]) -> Found:
+    for key in ("prompt_tokens", "output_tokens"):
+        spec = part(data, "traffic", key)
+        here = ("traffic", key)
+        if part(spec, "kind") == "lognormal":
+            yield from _lognormal(spec, here)
+        if part(spec, "kind") == "empirical":
+            yield from _empirical(spec, here)
+
+
+def _lognormal(spec: dict[str, Any], here: tuple[str, ...]) -> Found:
+    given = [name for name in ("p95", "p50") if spec.get(name) is not None]
+    if len(given) != 1:
+        yield FieldError(
+            "one_of",
+            pointer(*here),
+            ", ".join(given),
+            "exactly one of p95, p50",
+            "A lognormal needs its mean and p95 or p50.",
+        )
+        return
+    mean, value = number(spec.get("mean")), number(spec.get(given[0]))
+    if not mean or not value or mean < 0 or value < 0:
+        return
+    ratio = value / mean if given[0] == "p95" else mean / value
+    limit = MAX_P95_TO_MEAN if given[0] == "p95" else MAX_MEAN_TO_P50
+    names = "p95 / mean" if given[0] == "p95" else "mean / p50"
+    if not 1 < ratio <= limit:
+        yield FieldError(
+            "no_such_lognormal", pointer(*here, given[0]), show(spec[given[0]]),
+            f"{names} above 1 and at most {limit:g}",
+            f"{names} is {ratio:.4g}; a lognormal needs it above 1 and at most {limit:g}.",
+        )  # fmt: skip
+
+
+def _empirical(spec: dict[str, Any], here: tuple[str, ...]) -> Found:
+    given = [name for name in ("values", "quantiles") if spec.get(name) is not None]
+    if len(given) != 1:
+        yield FieldError(
+            "one_of", pointer(*here), ", ".join(given), "exactly one of values, quantiles", "Give values or quantiles."
+        )
+        return
+    points = spec.get("quantiles")
+    if not isinstance(points, list | tuple) or not points:
+        return
+    if not all(
+        isinstance(p, list | tuple) and len(p) == 2 and number(p[0]) is not None and number(p[1]) is not None
+        for p in points
+    ):
+        return
+    rising = all(a[0] < b[0] and a[1] <= b[1] for a, b in pairwise(points))
+    if not rising or points[0][0] != 0 or points[-1][0] != 1:
+        yield FieldError(
+            "not_rising", pointer(*here, "quantiles"), show(points), "ratios from 0 to 1, rising; tokens not falling",
+            "Quantiles start at ratio 0, end at 1, and rise.",
+        )  # fmt: skip
+
+
+def shortest(spec: Any) -> float | None:
+    """The least of the figures that describe a length; None when it cannot be told."""
+    kind = part(spec, "kind")
+    if kind == "fixed":
+        return number(spec.get("tokens"))
+    if kind == "lognormal":
+        found = [v for name in ("mean", "p95", "p50") if (v := number(spec.get(name))) is not None]
+        return min(found, default=None)
+    values = part(spec, "values")
+    if isinstance(values, list | tuple):
+        return min((v for value in values if (v := number(value)) is not None), default=None)
+    points = part(spec, "quantiles")
+    if isinstance(points, list | tuple) and points and isinstance(points[0], list | tuple) and len(points[0]) == 2:
+        return number(points[0][1])
+    return None
+
+
+def _prefix(data: dict[str, Any]) -> Found:
+    prefix = part(data, "traffic", "prefix")
+    tokens = number(part(prefix, "tokens"))
+    if part(prefix, "kind") != "shared" or tokens is None:
+        return
+    here = "/traffic/prefix/tokens"
+    spec = part(data, "traffic", "prompt_tokens")
+    least = shortest(spec)
+    if least is not None and tokens >= least:
+        yield FieldError(
+            "prefix_too_long", here, show(part(prefix, "tokens")), f"below {least:g}",
+            f"A prefix of {tokens:g} tokens leaves nothing of a prompt of {least:g}; the remainder must stay positive.",
+        )  # fmt: skip
+        return
+    mean, p95 = number(part(spec, "mean")), number(part(spec, "p95"))
+    if part(spec, "kind") == "lognormal" and mean and p95 and 1 < p95 / mean <= MAX_P95_TO_MEAN:
+        ratio = (p95 - tokens) / (mean - tokens)
+        if ratio > MAX_P95_TO_MEAN:
+            longest = (MAX_P95_TO_MEAN * mean - p95) / (MAX_P95_TO_MEAN - 1)
+            yield FieldError(
+                "prefix_too_long", here, show(part(prefix, "tokens")), f"at most {longest:.0f}",
+                f"Without the prefix p95 / mean is {ratio:.4g}; no lognormal lies above {MAX_P95_TO_MEAN:g}.",
+            )  # fmt: skip
+
+
+def _slo(data: dict[str, Any]) -> Found:
+    slo = data.get("slo")
+    if not isinstance(slo, dict):
+        return
+    targets = [name for name, _, _ in PERCENTILE_FIELDS if slo.get(name) is not None]
+    if slo.get("window") == "month":
+        yield FieldError(
+            "not_offered_yet",
+            "/slo/window",
+            "month",
+            "peak",
+            "Targets over the month are not offered yet; judge the peak hour.",
+        )
+    if slo.get("goodput") is not None and slo.get("goodput_min_ratio") is not None:
+        yield FieldError(
+            "conflict", "/slo/goodput_min_ratio", "", "goodput or goodput_min_ratio", "Goodput is given twice."
+        )
+    if slo.get("goodput_min_ratio") is not None and not targets:
+        yield FieldError(
+            "missing",
+            "/slo",
+            "",
+            "a percentile target",
+            "goodput_min_ratio takes the percentile targets as thresholds; there is none.",
+        )
+    if not targets and slo.get("goodput") is None and slo.get("goodput_min_ratio") is None:
+        yield FieldError(
+            "missing", "/slo", "", "at least one target, such as ttft_p95_ms", "An SLO needs at least one target."
+        )
+    goodput = slo.get("goodput")
+    if isinstance(goodput, dict) and all(goodput.get(name) is None for name in ("ttft_ms", "tpot_ms", "e2e_ms")):
+        yield FieldError(
+            "missing", "/slo/goodput", "", "ttft_ms, tpot_ms or e2e_ms", "Goodput needs at least one threshold."
+        )
+
+
+def _model(data: dict[str, Any]) -> Found:
+    model = data.get("model")
+    if not isinstance(model, dict):
+        return
+    ways = [key for key in ("id", "hf_config", "params_total_b") if model.get(key) is not None]
+    allowed = "exactly one of id, hf_config, params_total_b"
+    if len(ways) != 1:
+        detail = "Say which model." if not ways else f"{' and '.join(ways)} cannot both say which model."
+        yield FieldError("one_of", "/model", ", ".join(ways), allowed, detail)
+    sizes = ("layers", "hidden", "n_heads", "n_kv_heads", "head_dim", "intermediate", "vocab", "max_context")
+    given = [name for name in sizes if model.get(name) is not None]
+    if ways and ways != ["params_total_b"]:
+        for name in given:
+            yield FieldError(
+                "conflict", pointer("model", name), "", f"absent with {ways[0]}", f"{ways[0]} already says {name}."
+            )
+    heads, kv_heads = number(model.get("n_heads")), number(model.get("n_kv_heads"))
+    if heads and kv_heads and (kv_heads > heads or heads % kv_heads):
+        yield FieldError(
+            "heads_not_divisible", "/model/n_kv_heads", show(model["n_kv_heads"]), "a divisor of n_heads",
+            f"{heads:g} heads cannot be grouped over {kv_heads:g} KV heads.",
+        )  # fmt: skip
+
+
+def _users(data: dict[str, Any]) -> Found:
+    users = part(data, "traffic", "users")
+    if not isinstance(users, dict):
+        return
+    direct, share = users.get("active_users") is not None, users.get("total_users") is not None
+    if direct == share:
+        yield FieldError(
+            "one_of",
+            "/traffic/users",
+            "",
+            "active_users, or total_users with active_ratio",
+            "Say how many users are active.",
+        )
+    if share != (users.get("active_ratio") is not None):
+        name = "active_ratio" if share else "total_users"
+        yield FieldError(
+            "missing",
+            pointer("traffic", "users", name),
+            "",
+            "total_users with active_ratio",
+            f"{name} is required here.",
+        )
+    active = number(users.get("active_users"))
+    if active is None:
+        total, ratio = number(users.get("total_users")), number(users.get("active_ratio"))
+        active = total * ratio if total is not None and ratio is not None else None
+    each = number(users.get("requests_per_user_hour"))
+    if active and each and active > 0 and each > 0 and not 0.0001 <= active * each / 3600 <= 10_000:
+        yield FieldError(
+            "out_of_range", "/traffic/users", f"{active * each / 3600:g} requests/s", "0.0001 to 10000 requests/s",
+            "Users × requests per hour / 3600 must be 0.0001 to 10000 requests per second.",
+        )  # fmt: skip
+
+
+def _trace_source(data: dict[str, Any]) -> Found:
+    trace = part(data, "traffic", "trace")
+    if isinstance(trace, dict):
+        given = [key for key in ("builtin", "csv", "rows") if trace.get(key) is not None]
+        if len(given) != 1:
+            yield FieldError(
+                "one_of",
+                "/traffic/trace",
+                ", ".join(given),
+                "exactly one of builtin, csv, rows",
+                "Give the trace once.",
+            )
+
+
+def _shape(data: dict[str, Any]) -> Found:
+    shape = part(data, "traffic", "shape")
+    ratio = number(part(shape, "peak_to_mean"))
+    if isinstance(shape, dict) and shape.get("kind", "constant") == "constant" and ratio is not None and ratio != 1:
+        yield FieldError(
+            "conflict",
+            "/traffic/shape/peak_to_mean",
+            show(shape["peak_to_mean"]),
+            "1, or another kind of shape",
+            "A constant shape has no peak.",
+        )
+
+
+CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
+    _model,
+    _one_source,
+    _users,
+    _trace_source,
+    _shape,
+    _lengths,
+    _prefix,
+    _slo,
+)

@@ -1,0 +1,54 @@
+"""The one door for scenarios: every fault at once, or a Scenario that can be planned."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from pydantic import ValidationError
+
+from planner.planning.errors import FieldError, ScenarioInvalid
+from planner.planning.schema.checks import cross_field_errors
+from planner.planning.schema.read import check_plain, read_object
+from planner.planning.schema.scenario import Scenario, with_date
+from planner.planning.schema.structural import field_errors
+
+MAX_ERRORS = 100
+
+
+def parse_scenario(data: Mapping[str, Any] | bytes | str, *, today: date | None = None) -> Scenario:
+    """Validate a scenario document.
+
+    today: written in as priced_at where the document has none, so that later readings give the same result; without
+    it priced_at is required.
+    Raises ScenarioInvalid with every fault found.
+    """
+    document = read_object(data) if isinstance(data, bytes | str) else dict(data)
+    check_plain(document)
+    if today is not None:
+        document = with_date(document, today)
+    errors: list[FieldError] = []
+    scenario: Scenario | None = None
+    try:
+        scenario = Scenario.model_validate(document)
+    except ValidationError as error:
+        errors.extend(field_errors(error, document))
+    known = {e.pointer for e in errors}
+    errors.extend(e for e in cross_field_errors(document) if e.pointer not in known or e.code == "one_of")
+    if errors or scenario is None:
+        raise ScenarioInvalid(tuple(errors[:MAX_ERRORS]))
+    return scenario
+
+
+def canonical_json(scenario: Scenario) -> str:
+    """One text per meaning: defaults filled, absent fields left out, keys sorted; parsing it gives it back."""
+    plain = scenario.model_dump(mode="json", exclude_none=True)
+    return json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def scenario_digest(scenario: Scenario) -> str:
+    """SHA-256 of the canonical JSON, in hex."""
+    return hashlib.sha256(canonical_json(scenario).encode()).hexdigest()

@@ -1,0 +1,88 @@
+"""The scenario: the one contract of form, API, command and database."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from planner.planning.schema.fields import IsoDate, Loose, Part, Range, Ratio, ShortText
+from planner.planning.schema.model import Hardware, Model
+from planner.planning.schema.slo import Slo
+from planner.planning.schema.traffic import Traffic
+
+SCHEMA_VERSION = 1
+
+
+class ApiAlternative(Part):
+    """One hosted model to compare with."""
+
+    provider: ShortText = Field(description="Provider of the API, such as groq or aws.")
+    model: ShortText = Field(description="The provider's id of the model.")
+
+
+class Api(Part):
+    """Hosted models that could serve the same tokens."""
+
+    alternatives: Annotated[tuple[ApiAlternative, ...], Field(max_length=8), Loose] = Field(
+        (), description="Compared on the same tokens, at the list prices of priced_at."
+    )
+
+
+class Engine(Part):
+    """The serving engine; what is left out takes the default of its version."""
+
+    name: Literal["vllm", "sglang", "tensorrt-llm"] = Field("vllm", description="Serving engine.")
+    version: ShortText | None = Field(None, description="Engine version; left out: the newest profile.")
+    max_model_len: Annotated[int, Range(16, 100_000_000, "tokens")] | None = Field(
+        None, description="Longest prompt plus output; left out: what the model was made for."
+    )
+    max_tokens: Annotated[int, Range(1, 10_000_000, "tokens")] | None = Field(
+        None, description="Output is cut at this length."
+    )
+    max_num_seqs: Annotated[int, Range(1, 8_192, "sequences")] | None = Field(
+        None, description="Most sequences in one step."
+    )
+    max_num_batched_tokens: Annotated[int, Range(16, 131_072, "tokens")] | None = Field(
+        None, description="Most tokens in one step."
+    )
+    gpu_memory_utilization: Ratio | None = Field(None, description="Share of the device memory the engine may use.")
+    block_size: Literal[1, 8, 16, 32, 64, 128] | None = Field(None, description="Tokens in one KV block.")
+    enable_prefix_caching: bool | None = Field(None, description="Reuse KV blocks of equal prefixes.")
+    enable_chunked_prefill: bool | None = Field(None, description="Split long prompts over steps.")
+
+
+class Billing(Part):
+    """How the fleet is paid."""
+
+    mode: Literal["always_on"] = Field("always_on", description="Every replica is paid every hour.")
+    hours_per_month: Annotated[float, Range(1, 744, "h")] = Field(
+        730.0, description="Hours in a month (365 × 24 / 12 = 730)."
+    )
+    spare_replicas: Annotated[int, Range(0, 1_000, "replicas")] = Field(
+        1, description="Replicas beyond those that serve; paid, not counted on for the SLOs."
+    )
+
+
+class Scenario(Part):
+    """Model, hardware, traffic, targets and prices of one question."""
+
+    schema_version: Literal[1] = Field(1, description="Version of this format.")
+    name: ShortText = Field("Untitled scenario", description="Shown on the report.")
+    model: Model = Field(description="Which model is served.")
+    hardware: Hardware = Field(Hardware(), description="Which accelerators to try.")
+    traffic: Traffic = Field(description="What arrives.")
+    slo: Slo = Field(description="Latency targets; at least one.")
+    api: Api = Field(Api(), description="Hosted models to compare with.")
+    engine: Engine = Field(Engine(), description="The serving engine and its settings.")
+    billing: Billing = Field(Billing(), description="How the fleet is paid.")
+    priced_at: IsoDate = Field(
+        description="Date of all prices. Left out, it is the day the scenario is read, and is kept."
+    )
+    seed: Annotated[int, Range(0, 2**53 - 1, "")] = Field(1, description="Seed of the random draws.")
+
+
+def with_date(data: dict[str, object], today: date) -> dict[str, object]:
+    """The document with `priced_at` written in where it is absent."""
+    return data if "priced_at" in data else {**data, "priced_at": today.isoformat()}

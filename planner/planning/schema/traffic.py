@@ -1,0 +1,126 @@
+"""What arrives: how often, in which weekly shape, and how long prompts and outputs are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from planner.planning.schema.fields import Loose, Part, Range, RateRps, Ratio, ShortText, Tokens
+from planner.planning.schema.lengths import Lengths
+
+MAX_TRACE_ROWS = 200_000
+MAX_TRACE_CHARACTERS = 8_000_000
+
+
+class Poisson(Part):
+    """Independent arrivals."""
+
+    kind: Literal["poisson"]
+    mean_rps: RateRps = Field(
+        description="Requests per second, mean over the week; the peak hour has mean_rps × peak_to_mean."
+    )
+
+
+class Gamma(Part):
+    """Bursty arrivals: gamma-distributed gaps."""
+
+    kind: Literal["gamma"]
+    mean_rps: RateRps = Field(
+        description="Requests per second, mean over the week; the peak hour has mean_rps × peak_to_mean."
+    )
+    cv: Annotated[float, Range(0.05, 20, "")] = Field(
+        description="Coefficient of variation of the gaps; 1 is Poisson, above 1 is burstier."
+    )
+
+
+class Constant(Part):
+    """Evenly spaced arrivals."""
+
+    kind: Literal["constant"]
+    mean_rps: RateRps = Field(
+        description="Requests per second, mean over the week; the peak hour has mean_rps × peak_to_mean."
+    )
+
+
+Arrival = Annotated[Poisson | Gamma | Constant, Field(discriminator="kind")]
+
+
+class Shape(Part):
+    """The week, hour by hour, around its mean."""
+
+    kind: Literal["constant", "diurnal", "business_hours", "working_week"] = Field(
+        "constant",
+        description="Constant; diurnal: a daily wave; business_hours: weekdays only; working_week: quieter weekends.",
+    )
+    peak_to_mean: Annotated[float, Range(1, 20, "")] | None = Field(
+        None, description="Rate of the busiest hour over the mean of the week; left out: what is usual for the shape."
+    )
+
+
+class NoPrefix(Part):
+    """Prompts share nothing."""
+
+    kind: Literal["none"]
+
+
+class SharedPrefix(Part):
+    """Requests of a group start with the same tokens (a system prompt)."""
+
+    kind: Literal["shared"]
+    groups: Annotated[int, Range(1, 100_000, "groups")] = Field(1, description="Different prefixes, equally likely.")
+    tokens: Tokens = Field(description="Length of the shared prefix; part of prompt_tokens.")
+
+
+Prefix = Annotated[NoPrefix | SharedPrefix, Field(discriminator="kind")]
+
+TraceRow = Annotated[
+    tuple[
+        Annotated[float, Range(0, 1e9, "s")],
+        Annotated[int, Range(0, 10_000_000, "tokens")],
+        Annotated[int, Range(0, 10_000_000, "tokens")],
+    ],
+    Loose,
+]
+
+
+class Trace(Part):
+    """Recorded requests, replayed. Shorter than a day, it is the peak hour at its own rate; shape gives the week."""
+
+    builtin: ShortText | None = Field(None, description="A vendored trace: azure-conversation-2023.")
+    csv: Annotated[str, Field(max_length=MAX_TRACE_CHARACTERS)] | None = Field(
+        None,
+        description="CSV text: TIMESTAMP,ContextTokens,GeneratedTokens (Azure), or seconds, prompt tokens, output tokens.",
+    )
+    rows: Annotated[tuple[TraceRow, ...], Field(max_length=MAX_TRACE_ROWS), Loose] | None = Field(
+        None, description="Rows [arrival in s, prompt tokens, output tokens]; output 0 marks a failed request."
+    )
+
+
+class Users(Part):
+    """People instead of requests per second; the chain from one to the other is shown in the report."""
+
+    active_users: Annotated[float, Range(0, 1e9, "users", above=True)] | None = Field(
+        None, description="Users active at one time, mean over the week."
+    )
+    total_users: Annotated[float, Range(0, 1e10, "users", above=True)] | None = Field(
+        None, description="All users; needs active_ratio."
+    )
+    active_ratio: Ratio | None = Field(None, description="Share of total_users active at one time, mean over the week.")
+    requests_per_user_hour: Annotated[float, Range(0, 36_000, "requests/h", above=True)] = Field(
+        description="Requests one active user makes in an hour."
+    )
+
+
+class Traffic(Part):
+    """One class of requests. Exactly one of arrival, trace and users."""
+
+    arrival: Arrival | None = Field(None, description="Arrivals by rate.")
+    trace: Trace | None = Field(None, description="Arrivals and lengths from a record.")
+    users: Users | None = Field(None, description="Arrivals from users; they come as a Poisson stream.")
+    shape: Shape = Field(Shape(), description="The week around the mean (or, with a trace, around the peak hour).")
+    prompt_tokens: Lengths | None = Field(
+        None, description="Tokens of a whole prompt, template and shared prefix included."
+    )
+    output_tokens: Lengths | None = Field(None, description="Tokens generated per request, reasoning included.")
+    prefix: Prefix = Field(NoPrefix(kind="none"), description="What prompts have in common.")
