@@ -1,0 +1,128 @@
+/* Draws the charts of a page. Their options come from the server as JSON and hold no colour and no function:
+     "@accent"     a custom property, read again when the theme changes
+     "@fmt.usd0"   a formatter of FORMATS
+   Both are resolved from fixed lists of names, so text that people typed stays text. */
+const { echarts } = window;
+const LOCALE = document.documentElement.lang || "en";
+const decimals = (digits) => new Intl.NumberFormat(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const [N0, N1, N2] = [0, 1, 2].map(decimals);
+const SHORT = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3, notation: "compact" });
+
+const minus = (text) => text.replace("-", "\u2212");
+const last = (value) => (Array.isArray(value) ? value[value.length - 1] : value);
+const money = (value, format) => (value == null ? "\u2013" : minus((value < 0 ? "-$" : "$") + format.format(Math.abs(value))));
+const signed = (text, value) => (value > 0 ? "+" + text : text);
+const plain = (format, unit) => (value) => (last(value) == null ? "\u2013" : minus(format.format(last(value))) + unit);
+
+const FORMATS = {
+  usd0: (value) => money(last(value), N0),
+  usd2: (value) => money(last(value), N2),
+  usdk: (value) => (value === 0 ? "$0" : money(value, SHORT)),
+  dusd0: (value) => signed(money(last(value), N0), last(value)),
+  dusdk: (value) => (value === 0 ? "0" : signed(money(value, SHORT), value)),
+  ms0: plain(N0, " ms"),
+  ms1: plain(N1, " ms"),
+  rps: plain(N2, " req/s"),
+  gib: plain(N2, " GiB"),
+  day: (value) => String(value).split(" ")[0],
+};
+const ROLE = /^@(ink|ink-2|ink-3|accent|warn|bg|bg-raised|line-strong|font-ui|c-[a-z0-9-]+)$/;
+
+/* A real element settles light-dark() too. */
+const probe = document.createElement("i");
+probe.hidden = true;
+document.body.append(probe);
+const token = (name) => {
+  if (name === "font-ui") return getComputedStyle(document.documentElement).getPropertyValue("--font-ui").trim();
+  probe.style.color = `var(--${name})`;
+  return getComputedStyle(probe).color;
+};
+
+const resolve = (value) => {
+  if (Array.isArray(value)) return value.map(resolve);
+  if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, resolve(part)]));
+  if (typeof value !== "string") return value;
+  if (value.startsWith("@fmt.") && Object.hasOwn(FORMATS, value.slice(5))) return FORMATS[value.slice(5)];
+  return ROLE.test(value) ? token(value.slice(1)) : value;
+};
+
+const theme = () => {
+  const axis = {
+    axisLine: { lineStyle: { color: token("c-axis") } },
+    axisTick: { lineStyle: { color: token("c-axis") }, length: 4 },
+    axisLabel: { color: token("ink-2"), fontSize: 12, hideOverlap: true },
+    nameTextStyle: { color: token("ink-3"), fontSize: 12 },
+    splitLine: { lineStyle: { color: token("c-grid") } },
+  };
+  return {
+    color: ["c-self", "c-api", "c-self-2", "c-api-2", "c-self-3", "warn"].map(token),
+    textStyle: { fontFamily: token("font-ui"), color: token("ink-2") },
+    categoryAxis: { ...axis, splitLine: { show: false } },
+    valueAxis: { ...axis, axisLine: { show: false }, axisTick: { show: false } },
+    tooltip: {
+      backgroundColor: token("bg-raised"), borderColor: token("line-strong"), borderWidth: 1, padding: [6, 10],
+      textStyle: { color: token("ink"), fontSize: 12 }, transitionDuration: 0,
+      axisPointer: { lineStyle: { color: token("c-axis") }, shadowStyle: { color: token("c-grid"), opacity: 0.5 } },
+      extraCssText: "border-radius:3px;box-shadow:none;font-variant-numeric:tabular-nums",
+    },
+  };
+};
+
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const live = new Map();
+
+const optionOf = (box) => {
+  const option = resolve(JSON.parse(document.getElementById(box.dataset.option).textContent));
+  return still.matches ? { ...option, animation: false } : option;
+};
+const narrow = (box, option) => {
+  /* On a phone the labels at the ends of lines would leave no room for the lines. */
+  if (box.clientWidth >= 480 || !option.grid?.right || option.grid.right < 60) return option;
+  return { ...option, grid: { ...option.grid, right: 60 } };
+};
+const draw = (box) => {
+  live.get(box)?.dispose();
+  const chart = echarts.init(box, theme(), { renderer: "svg" });
+  chart.setOption(narrow(box, optionOf(box)));
+  live.set(box, chart);
+};
+const boxes = [...document.querySelectorAll("[data-option]")];
+const drawAll = () => boxes.forEach(draw);
+
+const save = (address, name) => {
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+};
+const saveSvg = (box) => {
+  const drawing = new Blob([live.get(box).renderToSVGString()], { type: "image/svg+xml" });
+  const address = URL.createObjectURL(drawing);
+  save(address, box.dataset.name + ".svg");
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+};
+const savePng = (box) => {
+  const canvas = document.createElement("div");
+  const copy = echarts.init(canvas, theme(), { renderer: "canvas", devicePixelRatio: 2, width: box.clientWidth, height: box.clientHeight });
+  copy.setOption({ ...optionOf(box), animation: false });
+  save(copy.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: token("bg") }), box.dataset.name + ".png");
+  copy.dispose();
+};
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-export]");
+  const box = button?.closest("figure").querySelector("[data-option]");
+  if (!box || !live.has(box)) return;
+  if (button.dataset.export === "svg") saveSvg(box);
+  else savePng(box);
+});
+
+await document.fonts.ready;
+drawAll();
+const sizes = new ResizeObserver((entries) => entries.forEach((entry) => live.get(entry.target)?.resize()));
+boxes.forEach((box) => sizes.observe(box));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+document.addEventListener("themechange", drawAll);
+/* On paper the palette is light, whatever the screen shows. */
+const paper = matchMedia("print");
+paper.addEventListener("change", drawAll);
+document.documentElement.dataset.charts = "drawn";
