@@ -90,7 +90,7 @@ class Trace(Part):
     builtin: ShortText | None = Field(None, description="A vendored trace: azure-conversation-2023.")
     csv: Annotated[str, Field(max_length=MAX_TRACE_CHARACTERS)] | None = Field(
         None,
-        description="CSV text: TIMESTAMP,ContextTokens,GeneratedTokens (Azure), or seconds, prompt tokens, output tokens.",
+        description="CSV: TIMESTAMP,ContextTokens,GeneratedTokens (Azure), or seconds, prompt and output tokens.",
     )
     rows: Annotated[tuple[TraceRow, ...], Field(max_length=MAX_TRACE_ROWS), Loose] | None = Field(
         None, description="Rows [arrival in s, prompt tokens, output tokens]; output 0 marks a failed request."
