@@ -1,0 +1,24 @@
+"""The messages that wake workers. They carry no truth: losing or doubling one harms nothing."""
+
+import logging
+import uuid
+
+from kombu.exceptions import OperationalError
+
+from planner.celery import app
+
+EXECUTE = "planner.runs.execute"
+
+logger = logging.getLogger(__name__)
+
+
+def wake(run_id: uuid.UUID) -> bool:
+    """Tells the workers of a queued run. False: the broker did not take it; the reaper will send it again."""
+    try:
+        app.send_task(EXECUTE, args=[str(run_id)], retry=False, ignore_result=True)
+    except (OperationalError, OSError) as error:
+        logger.warning(
+            "run %s: the broker took no message (%s); the reaper sends it again", run_id, type(error).__name__
+        )
+        return False
+    return True

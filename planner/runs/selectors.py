@@ -1,0 +1,27 @@
+"""Reads of runs; the team comes first, so that nothing of another team can be named."""
+
+import uuid
+
+from django.db.models import QuerySet
+
+from planner.runs.models import Run, State
+from planner.teams.models import Team
+
+
+def runs_of(team: Team) -> QuerySet[Run]:
+    """The team's runs, newest first, without the heavy columns (body, report, partial), which load when touched."""
+    return Run.objects.filter(team=team).defer("body", "report", "partial").order_by("-created_at", "pk")
+
+
+def run_get(team: Team, run_id: uuid.UUID | str) -> Run:
+    """One run of the team. Run.DoesNotExist: no such one here (malformed ids included)."""
+    try:
+        key = uuid.UUID(str(run_id))
+    except ValueError:
+        raise Run.DoesNotExist from None
+    return Run.objects.get(team=team, pk=key)
+
+
+def run_report_bytes(run: Run) -> bytes | None:
+    """The report exactly as every way in returns it; None until the run is done."""
+    return run.report.encode() if run.state == State.DONE else None

@@ -1,0 +1,100 @@
+"""Starting and cancelling runs."""
+
+import hashlib
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from planner import planning
+from planner.runs.messages import wake
+from planner.runs.models import IdempotencyKey, Run, State
+from planner.scenarios.models import ScenarioVersion
+from planner.teams.models import Team, User
+
+
+class IdempotencyConflict(Exception):  # noqa: N818 - the name says what happened
+    """The key was used before with another request."""
+
+
+def run_digest(parsed: planning.Scenario) -> str:
+    """What a result depends on: the canonical scenario with its seed, and the versions of engine and catalog."""
+    return hashlib.sha256(f"{planning.scenario_digest(parsed)} {planning.result_version()}".encode()).hexdigest()
+
+
+@transaction.atomic
+def run_submit(
+    *,
+    team: Team,
+    user: User | None,
+    parsed: planning.Scenario,
+    scenario_version: ScenarioVersion | None = None,
+    idempotency_key: str | None = None,
+) -> Run:
+    """Starts a run, or returns the one that already answers the same question within the team.
+
+    - A repeated idempotency key with the same request returns the run it made, whatever its state.
+    - An identical run that is done, or under way and not being cancelled, is returned itself. Only when it belongs to
+      another saved version is a row of its own made for `scenario_version`: done at once with the same report bytes.
+    - Failed and cancelled runs are not shared: submitting again computes again.
+
+    IdempotencyConflict: the key came with another request before. ValidationError: key or name too long.
+    """
+    Team.objects.select_for_update().get(
+        pk=team.pk
+    )  # one submission of a team at a time, so that doubles see each other
+    digest = run_digest(parsed)
+    version_id = scenario_version.pk if scenario_version else None
+    request_sha256 = hashlib.sha256(f"{digest} {version_id}".encode()).hexdigest()
+    if idempotency_key is not None:
+        known = IdempotencyKey.objects.select_related("run").filter(team=team, key=idempotency_key).first()
+        if known is not None and known.request_sha256 != request_sha256:
+            raise IdempotencyConflict
+        if known is not None:
+            return known.run
+    run = _shared(team, digest, scenario_version) or _create(team, user, parsed, digest, scenario_version)
+    if idempotency_key is not None:
+        key = IdempotencyKey(team=team, key=idempotency_key, request_sha256=request_sha256, run=run)
+        key.full_clean()
+        key.save()
+    return run
+
+
+def _shared(team: Team, digest: str, version: ScenarioVersion | None) -> Run | None:
+    states = (State.DONE, State.RUNNING, State.QUEUED)
+    same = Run.objects.filter(team=team, digest=digest, state__in=states, cancel_requested=False)
+    if version is not None:
+        same = same.filter(scenario_version=version)
+    return same.order_by("state", "created_at").first()  # "done" sorts first
+
+
+def _create(
+    team: Team, user: User | None, parsed: planning.Scenario, digest: str, version: ScenarioVersion | None
+) -> Run:
+    run = Run(
+        team=team,
+        scenario_version=version,
+        created_by=user,
+        name=parsed.name,
+        body=planning.canonical_json(parsed),
+        digest=digest,
+    )
+    run.full_clean()
+    done = Run.objects.filter(team=team, digest=digest, state=State.DONE).first()
+    if done is not None:
+        run.state, run.report, run.progress_ratio = State.DONE, done.report, 1.0
+        run.started_at, run.finished_at = done.started_at, done.finished_at
+    run.save()
+    if done is None:
+        transaction.on_commit(lambda: wake(run.pk))
+    return run
+
+
+def run_cancel(*, run: Run) -> Run:
+    """Asks a run to stop: a queued one is cancelled at once, a running one at its worker's next beat.
+
+    Cancelling a finished run changes nothing. Returns the run as it now stands.
+    """
+    row = Run.objects.filter(pk=run.pk)
+    if not row.filter(state=State.QUEUED).update(state=State.CANCELLED, cancel_requested=True, finished_at=Now()):
+        row.filter(state=State.RUNNING).update(cancel_requested=True)
+    return row.get()

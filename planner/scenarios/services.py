@@ -1,0 +1,60 @@
+"""Writes about saved scenarios."""
+
+from django.db import transaction
+
+from planner import planning
+from planner.scenarios.models import Scenario, ScenarioVersion
+from planner.teams.models import Team, User
+
+
+class VersionConflict(Exception):  # noqa: N818 - the name says what happened
+    """Someone saved a newer version meanwhile; `newest` is it, so that the two can be compared."""
+
+    def __init__(self, newest: ScenarioVersion) -> None:
+        self.newest = newest
+        super().__init__(f"version {newest.number} is newer")
+
+
+@transaction.atomic
+def scenario_create(*, team: Team, user: User | None, parsed: planning.Scenario, note: str = "") -> ScenarioVersion:
+    """Saves a new scenario as its version 1. ValidationError: name or note too long."""
+    scenario = Scenario(team=team, name=parsed.name, created_by=user)
+    scenario.full_clean()
+    scenario.save()
+    return _add_version(scenario, 1, user, parsed, note)
+
+
+@transaction.atomic
+def scenario_edit(
+    *, scenario: Scenario, user: User | None, parsed: planning.Scenario, base_number: int, note: str = ""
+) -> ScenarioVersion:
+    """Saves the next version, made from version `base_number`; an edit that changes nothing returns that version.
+
+    VersionConflict: `base_number` is not the newest version.
+    """
+    Scenario.objects.select_for_update().get(pk=scenario.pk)  # two editors at once: the second sees the first's version
+    newest = scenario.versions.latest("number")
+    if newest.number != base_number:
+        raise VersionConflict(newest)
+    if newest.body == planning.canonical_json(parsed):
+        return newest
+    scenario.name = parsed.name
+    scenario.full_clean()
+    scenario.save(update_fields=["name"])
+    return _add_version(scenario, newest.number + 1, user, parsed, note)
+
+
+def _add_version(
+    scenario: Scenario, number: int, user: User | None, parsed: planning.Scenario, note: str
+) -> ScenarioVersion:
+    version = ScenarioVersion(
+        scenario=scenario,
+        number=number,
+        body=planning.canonical_json(parsed),
+        digest=planning.scenario_digest(parsed),
+        note=note,
+        created_by=user,
+    )
+    version.full_clean()
+    version.save()
+    return version

@@ -1,0 +1,118 @@
+"""Writes about people, teams and what lets them in."""
+
+import hashlib
+import hmac
+import secrets
+from datetime import datetime, timedelta
+
+from django.contrib.auth.password_validation import validate_password
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from planner.teams.models import ApiToken, Membership, Role, SignInLink, Team, User
+
+TOKEN_MARK = "stc"  # noqa: S105 - the public start of every token, so that leaks can be searched for
+SIGN_IN_LINK_LIFE = timedelta(minutes=30)
+LAST_USED_STEP = timedelta(minutes=1)
+
+
+def _sha256(secret: str) -> str:
+    """A plain hash is enough: the secrets are random and long, so guessing them is as hard as guessing the hash."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+@transaction.atomic
+def user_create(*, email: str, password: str, name: str = "", is_staff: bool = False) -> User:
+    """Makes a user with a team of one. ValidationError: address taken or malformed, password too weak."""
+    validate_password(password, User(email=email, name=name))
+    user = User.objects.create_user(email, password, name=name, is_staff=is_staff, is_superuser=is_staff)
+    team = Team(name=f"{name or email.partition('@')[0]}'s team"[:120])
+    team.full_clean()
+    team.save()
+    Membership.objects.create(team=team, user=user, role=Role.OWNER)
+    return user
+
+
+def token_create(
+    *, team: Team, user: User, scope: str, name: str = "", expires_at: datetime | None = None
+) -> tuple[ApiToken, str]:
+    """Makes a token and returns it with its text, which is shown this once and never stored.
+
+    ValidationError: unknown scope, name too long.
+    """
+    secret = secrets.token_hex(20)
+    token = ApiToken(
+        team=team,
+        user=user,
+        name=name,
+        prefix=secrets.token_hex(6),
+        secret_sha256=_sha256(secret),
+        scope=scope,
+        expires_at=expires_at,
+    )
+    token.full_clean()
+    token.save()
+    return token, f"{TOKEN_MARK}_{token.prefix}_{secret}"
+
+
+def token_authenticate(text: str) -> ApiToken | None:
+    """The live token of this text, with team and user loaded; None when it is not one (no reason is given away).
+
+    A token is live until it expires or is revoked, and only while its user is active and in its team.
+    """
+    mark, _, rest = text.partition("_")
+    prefix, _, secret = rest.partition("_")
+    token = ApiToken.objects.select_related("team", "user").filter(prefix=prefix).first()
+    known_sha256 = token.secret_sha256 if token else _sha256("")
+    matches = hmac.compare_digest(known_sha256, _sha256(secret))
+    if token is None or mark != TOKEN_MARK or not matches or not _is_live(token):
+        return None
+    _note_use(token)
+    return token
+
+
+def _is_live(token: ApiToken) -> bool:
+    expired = token.expires_at is not None and token.expires_at <= timezone.now()
+    if expired or token.revoked_at is not None or not token.user.is_active:
+        return False
+    return Membership.objects.filter(team=token.team, user=token.user).exists()
+
+
+def _note_use(token: ApiToken) -> None:
+    """Written at most once a minute, so that a spreadsheet's refresh is not a write per cell."""
+    now = timezone.now()
+    if token.last_used_at is None or token.last_used_at <= now - LAST_USED_STEP:
+        unseen = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_STEP)
+        ApiToken.objects.filter(unseen, pk=token.pk).update(last_used_at=now)
+
+
+def token_revoke(*, token: ApiToken) -> None:
+    """Ends a token; ending it twice changes nothing."""
+    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+
+
+def sign_in_link_create(*, user: User, next_path: str) -> str:
+    """Makes a link that signs the user in once within 30 minutes and then shows `next_path`; returns its secret.
+
+    ValueError: `next_path` is not a path of this site.
+    """
+    if not next_path.startswith("/") or next_path.startswith(("//", "/\\")):
+        raise ValueError(f"not a path of this site: {next_path}")
+    secret = secrets.token_urlsafe(32)
+    SignInLink.objects.create(
+        user=user,
+        secret_sha256=_sha256(secret),
+        next_path=next_path,
+        expires_at=timezone.now() + SIGN_IN_LINK_LIFE,
+    )
+    return secret
+
+
+def sign_in_link_use(*, secret: str) -> SignInLink | None:
+    """Uses a link up and returns it with its user; None when unknown, used, expired, or its user is not active."""
+    now = timezone.now()
+    usable = SignInLink.objects.filter(used_at=None, expires_at__gt=now, user__is_active=True)
+    if not usable.filter(secret_sha256=_sha256(secret)).update(used_at=now):
+        return None
+    return SignInLink.objects.select_related("user").get(secret_sha256=_sha256(secret))

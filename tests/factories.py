@@ -1,0 +1,70 @@
+"""Rows for tests, made through the services that make them in the product."""
+
+import itertools
+from typing import Any
+
+from planner import planning
+from planner.runs.models import Run
+from planner.runs.services import run_submit
+from planner.scenarios.models import ScenarioVersion
+from planner.scenarios.services import scenario_create
+from planner.teams.models import ApiToken, Membership, Role, Team, User
+from planner.teams.selectors import current_team
+from planner.teams.services import token_create, user_create
+
+PASSWORD = "correct horse battery staple"
+
+_numbers = itertools.count(1)
+
+
+def make_user(email: str | None = None, **fields: Any) -> User:
+    """A user with a personal team; the password is PASSWORD."""
+    return user_create(email=email or f"person{next(_numbers)}@example.com", password=PASSWORD, **fields)
+
+
+def team_of(user: User) -> Team:
+    team = current_team(user)
+    assert team is not None
+    return team
+
+
+def add_member(team: Team, role: Role = Role.EDITOR) -> User:
+    """A new member of `team`, without a personal team, so that `team` is their current one."""
+    user = make_user()
+    team_of(user).delete()
+    Membership.objects.create(team=team, user=user, role=role)
+    return user
+
+
+def make_token(user: User, scope: str = "write") -> tuple[ApiToken, str]:
+    return token_create(team=team_of(user), user=user, scope=scope)
+
+
+def scenario_dict(**changes: Any) -> dict[str, Any]:
+    """A small valid scenario: one model, one GPU, short steady traffic. `changes` replace top-level keys."""
+    return {
+        "name": "Small chat",
+        "model": {"id": "meta-llama/Llama-3.1-8B-Instruct"},
+        "hardware": {"gpus": ["H100-SXM5-80GB"]},
+        "traffic": {
+            "arrival": {"kind": "poisson", "mean_rps": 2.0},
+            "prompt_tokens": {"kind": "fixed", "tokens": 200},
+            "output_tokens": {"kind": "fixed", "tokens": 50},
+        },
+        "slo": {"ttft_p95_ms": 1000, "tpot_p95_ms": 50},
+        "priced_at": "2026-11-30",
+        "seed": 1,
+    } | changes
+
+
+def parsed_scenario(**changes: Any) -> planning.Scenario:
+    return planning.parse_scenario(scenario_dict(**changes))
+
+
+def make_scenario(user: User, **changes: Any) -> ScenarioVersion:
+    return scenario_create(team=team_of(user), user=user, parsed=parsed_scenario(**changes))
+
+
+def make_run(user: User, **changes: Any) -> Run:
+    """A queued run of `scenario_dict(**changes)`; no message is sent in tests."""
+    return run_submit(team=team_of(user), user=user, parsed=parsed_scenario(**changes))
