@@ -76,7 +76,7 @@ class Scenario(Part):
     slo: Slo = Field(description="Latency targets; at least one.")
     api: Api = Field(Api(), description="Hosted models to compare with.")
     engine: Engine = Field(Engine(), description="The serving engine and its settings.")
-    billing: Billing = Field(Billing(), description="How the fleet is paid.")
+    billing: Billing = Field(Billing(), description="Hours paid and replicas in reserve.")
     priced_at: IsoDate = Field(
         description="Date of all prices. Left out, it is the day the scenario is read, and is kept."
     )
