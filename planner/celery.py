@@ -1,11 +1,33 @@
 """The Celery application; its messages only wake workers, see `planner.runs`."""
 
 import os
+from typing import Any
 
-from celery import Celery
+from celery import Celery, signals
+
+from planner.core import filebroker
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "planner.settings.base")
 
+filebroker.register()
 app = Celery("planner")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@signals.worker_init.connect
+def _warm_up(**_: Any) -> None:
+    """Compiles the kernels in the parent: its children then start in milliseconds instead of seconds."""
+    from planner.planning import warm_up  # loads numba, which no other process should
+
+    warm_up()
+
+
+@signals.setup_logging.connect
+def _setup_logging(**_: Any) -> None:
+    """Workers log as the settings say; connecting here keeps Celery from installing handlers of its own."""
+    import logging.config
+
+    from django.conf import settings
+
+    logging.config.dictConfig(settings.LOGGING)

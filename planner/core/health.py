@@ -1,6 +1,16 @@
 """`/healthz`: the process answers. `/readyz`: database, broker and a worker answer too."""
 
+import threading
+import time
+
+from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from kombu.exceptions import OperationalError
+
+from planner.celery import app
+
+WORKER_ANSWERS_WITHIN_S = 1.0
+WORKER_ASKED_EVERY_S = 2.0
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -9,5 +19,49 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 
 def readyz(request: HttpRequest) -> HttpResponse:
-    """Ready to take runs."""
-    raise NotImplementedError
+    """Ready to take runs: 200, or 503 with what is down. Body: `{"status", "database", "broker", "worker"}`."""
+    parts = {"database": _database_answers(), **_probe.look()}
+    status = "ok" if all(parts.values()) else "unavailable"
+    body = {"status": status} | {name: "ok" if up else "down" for name, up in parts.items()}
+    response = JsonResponse(body, status=200 if status == "ok" else 503)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _database_answers() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return False
+    return True
+
+
+def ask_workers() -> dict[str, bool]:
+    """Asks all workers to answer and returns at the first one that does."""
+    try:
+        with app.connection_for_write() as broker:
+            broker.ensure_connection(max_retries=1, timeout=WORKER_ANSWERS_WITHIN_S)
+            answers = app.control.ping(timeout=WORKER_ANSWERS_WITHIN_S, limit=1, connection=broker)
+    except (OperationalError, OSError):
+        return {"broker": False, "worker": False}
+    return {"broker": True, "worker": bool(answers)}
+
+
+class _WorkerProbe:
+    """Remembers the last answer for two seconds, so that anyone may ask as often as they like."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: dict[str, bool] = {}
+        self._until_s = 0.0
+
+    def look(self) -> dict[str, bool]:
+        with self._lock:
+            if time.monotonic() >= self._until_s:
+                self._seen = ask_workers()
+                self._until_s = time.monotonic() + WORKER_ASKED_EVERY_S
+            return self._seen
+
+
+_probe = _WorkerProbe()

@@ -8,6 +8,7 @@ from kombu.exceptions import OperationalError
 from planner.celery import app
 
 EXECUTE = "planner.runs.execute"
+RETRY_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0}  # a pooled connection may have gone stale
 
 logger = logging.getLogger(__name__)
 
@@ -15,7 +16,7 @@ logger = logging.getLogger(__name__)
 def wake(run_id: uuid.UUID) -> bool:
     """Tells the workers of a queued run. False: the broker did not take it; the reaper will send it again."""
     try:
-        app.send_task(EXECUTE, args=[str(run_id)], retry=False, ignore_result=True)
+        app.send_task(EXECUTE, args=[str(run_id)], retry_policy=RETRY_ONCE, ignore_result=True)
     except (OperationalError, OSError) as error:
         logger.warning(
             "run %s: the broker took no message (%s); the reaper sends it again", run_id, type(error).__name__

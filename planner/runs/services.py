@@ -29,6 +29,7 @@ def run_submit(
     parsed: planning.Scenario,
     scenario_version: ScenarioVersion | None = None,
     idempotency_key: str | None = None,
+    request_sha256: str | None = None,
 ) -> Run:
     """Starts a run, or returns the one that already answers the same question within the team.
 
@@ -36,6 +37,9 @@ def run_submit(
     - An identical run that is done, or under way and not being cancelled, is returned itself. Only when it belongs to
       another saved version is a row of its own made for `scenario_version`: done at once with the same report bytes.
     - Failed and cancelled runs are not shared: submitting again computes again.
+
+    `request_sha256` says when two requests are the same; without it, those with the same digest and version are. The API
+    gives the digest of the body, so that a request without a date can be repeated on the next day.
 
     IdempotencyConflict: the key came with another request before. ValidationError: key or name too long.
     """

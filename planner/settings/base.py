@@ -1,8 +1,9 @@
 """Django's settings, read top to bottom. What differs between machines comes from `env.py`."""
 
+import os
 from typing import Any
 
-from planner.settings.env import PROJECT_DIR, database, load_env, secret_key
+from planner.settings.env import PROJECT_DIR, broker_options, database, load_env, secret_key, static_storage
 from planner.settings.rest import REST_FRAMEWORK as REST_FRAMEWORK  # its own file: the API's conventions
 from planner.settings.rest import SPECTACULAR_SETTINGS as SPECTACULAR_SETTINGS
 
@@ -130,23 +131,21 @@ USE_TZ = True
 USE_I18N = True
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [PROJECT_DIR / "planner" / "static"]
-STATIC_ROOT = DATA_DIR / "static"
-WHITENOISE_USE_FINDERS = True  # collectstatic is for the image; on a laptop files are served as they lie
+STATIC_ROOT = ENV.static_root
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": static_storage(ENV)},
+}
+WHITENOISE_USE_FINDERS = ENV.static_root is None
 WHITENOISE_AUTOREFRESH = DEBUG
 
 # --- jobs: the row is the truth, a message only wakes a worker ---
 RUN_LEASE_S = ENV.lease_s
 RUN_MAX_ATTEMPTS = 3
 RUN_RESEND_QUEUED_AFTER_S = 10.0
-BROKER_DIR = DATA_DIR / "broker"
 CELERY_BROKER_URL = ENV.broker_url.get_secret_value() if ENV.broker_url else "filebroker://"
-CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {"folder": str(BROKER_DIR), "polling_interval": 0.05}
-    if ENV.broker_url is None
-    else {"visibility_timeout": 3600, "unacked_restore_interval": 5, "unacked_restore_throttle": 1}
-    if CELERY_BROKER_URL.startswith("redis")
-    else {}
-)
+CELERY_BROKER_TRANSPORT_OPTIONS = broker_options(ENV, CELERY_BROKER_URL)
+CELERY_BROKER_CONNECTION_TIMEOUT = 4
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
@@ -158,12 +157,19 @@ CELERY_TASK_TIME_LIMIT = 1860
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+os.environ.setdefault("NUMBA_CACHE_DIR", str(DATA_DIR / "numba"))  # must be writable, or every start compiles again
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # several runs at once use several processes
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"request_id": {"()": "planner.core.logging.RequestIdFilter"}},
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s request=%(request_id)s %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "planner.core.logging.RedactingFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s request=%(request_id)s %(message)s",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
     "root": {"handlers": ["console"], "level": ENV.log_level},
 }

@@ -3,7 +3,7 @@
 import os
 import secrets
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, SecretStr, field_validator
@@ -25,8 +25,11 @@ class Env(BaseSettings):
     allowed_hosts: Annotated[list[str], NoDecode] = ["localhost", "127.0.0.1", "[::1]"]
     https: bool = Field(False, description="Served over HTTPS: secure cookies, HSTS, forwarded protocol trusted.")
     lease_s: float = Field(15.0, gt=0, description="A worker that does not renew its run for this long loses it.")
-    worker_processes: int = Field(2, ge=1, le=64)
-    log_level: str = "INFO"
+    worker_processes: int = Field(2, ge=1, le=64, description="Runs computed at the same time by one worker.")
+    static_root: Path | None = Field(None, description="Collected static files (set in the image).")
+    admin_email: str = Field("admin@localhost", description="The first admin, made by `up` when there is nobody yet.")
+    admin_password: SecretStr | None = Field(None, description="Theirs; generated and printed once when absent.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod
@@ -56,6 +59,30 @@ def secret_key(env: Env) -> str:
         finally:
             temporary.unlink()
     return path.read_text()
+
+
+def broker_options(env: Env, url: str) -> dict[str, Any]:
+    """Celery's transport options. Redis: what a killed worker held comes back at the first sweep after an hour; the
+    reaper is far quicker, so the sweep only has to lose nothing. RabbitMQ redelivers when the connection drops.
+    """
+    if url.startswith("filebroker:"):
+        return {"folder": str(env.data_dir / "broker"), "polling_interval": 0.05}
+    if url.startswith("redis"):
+        return {
+            "visibility_timeout": 3600,
+            "unacked_restore_interval": 5,
+            "unacked_restore_throttle": 1,
+            "socket_connect_timeout": 4,
+            "socket_keepalive": True,
+        }
+    return {}
+
+
+def static_storage(env: Env) -> str:
+    """Names with a content hash once collected (in the image); otherwise the files are served from where they lie."""
+    if env.static_root is None:
+        return "django.contrib.staticfiles.storage.StaticFilesStorage"
+    return "whitenoise.storage.CompressedManifestStaticFilesStorage"
 
 
 def database(env: Env) -> dict[str, Any]:

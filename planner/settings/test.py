@@ -4,11 +4,17 @@ import os
 import tempfile
 from pathlib import Path
 
+from planner.settings.env import PROJECT_DIR
+
 os.environ.setdefault("PLANNER_DATA_DIR", tempfile.mkdtemp(prefix="staircase-test-"))
 os.environ.setdefault("PLANNER_SECRET_KEY", "test-only")
+os.environ.setdefault("NUMBA_CACHE_DIR", str(PROJECT_DIR / "var" / "numba"))  # compile once, not per run
 
 from planner.settings.base import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 AXES_ENABLED = False
+# A file, since every thread has a connection of its own and those to a database in memory lock each other out.
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
+    DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}  # noqa: F405
 TEST_ARTIFACTS_DIR = Path(os.environ.get("PLANNER_TEST_ARTIFACTS_DIR", tempfile.gettempdir()))

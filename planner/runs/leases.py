@@ -1,0 +1,101 @@
+"""Who owns a run. Every change of a run's state is one conditional UPDATE here, so no two workers can both make it.
+
+Times are the database's clock, so workers whose clocks differ agree on when a lease ends.
+"""
+
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
+
+from planner.runs.models import Run, State
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A worker's claim on a run; worthless once another worker holds a newer token."""
+
+    run_id: uuid.UUID
+    token: str
+
+
+def _until() -> Any:
+    return Now() + timedelta(seconds=settings.RUN_LEASE_S)
+
+
+def _held(lease: Lease) -> QuerySet[Run]:
+    return Run.objects.filter(pk=lease.run_id, lease_token=lease.token, state=State.RUNNING)
+
+
+def claim(run_id: uuid.UUID) -> Lease | None:
+    """Takes a queued run, or a running one whose worker went silent; None when it is not to be had."""
+    lease = Lease(run_id, uuid.uuid4().hex)
+    free = Q(state=State.QUEUED) | Q(state=State.RUNNING, lease_until__lt=Now())
+    claimable = Run.objects.filter(free, pk=run_id, cancel_requested=False, attempts__lt=settings.RUN_MAX_ATTEMPTS)
+    taken = claimable.update(
+        state=State.RUNNING,
+        lease_token=lease.token,
+        lease_until=_until(),
+        attempts=F("attempts") + 1,
+        started_at=Now(),
+        progress_ratio=0.0,
+        stage="",
+        partial=[],
+    )
+    return lease if taken else None
+
+
+def renew(lease: Lease) -> bool:
+    """Keeps the run for another lease; False: stop, it was cancelled, taken over or deleted."""
+    return bool(_held(lease).filter(cancel_requested=False).update(lease_until=_until()))
+
+
+def report_progress(lease: Lease, *, progress_ratio: float, stage: str, partial: list[Any]) -> bool:
+    """Stores progress and renews; False as in `renew`."""
+    row = _held(lease).filter(cancel_requested=False)
+    return bool(row.update(lease_until=_until(), progress_ratio=progress_ratio, stage=stage[:200], partial=partial))
+
+
+def _end(rows: QuerySet[Run], state: State, **columns: Any) -> int:
+    return rows.update(state=state, lease_token="", lease_until=None, finished_at=Now(), **columns)
+
+
+def finish(lease: Lease, report: str) -> bool:
+    """Writes the result; False: the run is no longer this worker's, and nothing was written.
+
+    A cancel that came too late is forgotten: the report is there, so it can be shared like any other.
+    """
+    done = {"report": report, "progress_ratio": 1.0, "stage": "", "partial": [], "cancel_requested": False}
+    return bool(_end(_held(lease), State.DONE, **done))
+
+
+def fail(lease: Lease, *, code: str, detail: str) -> bool:
+    """Ends the run with a reason that its reader can act on; False as in `finish`."""
+    return bool(_end(_held(lease), State.FAILED, failure={"code": code, "detail": detail}))
+
+
+def stop(lease: Lease) -> bool:
+    """Ends a run whose cancelling was asked for; False when it was not, or is no longer this worker's."""
+    return bool(_end(_held(lease).filter(cancel_requested=True), State.CANCELLED))
+
+
+def expired() -> QuerySet[Run]:
+    """Running runs whose worker went silent."""
+    return Run.objects.filter(state=State.RUNNING, lease_until__lt=Now())
+
+
+def end_expired() -> int:
+    """Ends lost runs that are not to be tried again: cancelled meanwhile, or out of attempts. Returns how many."""
+    lost = {"code": "worker_lost", "detail": f"The worker was lost {settings.RUN_MAX_ATTEMPTS} times during this run."}
+    cancelled = _end(expired().filter(cancel_requested=True), State.CANCELLED)
+    return cancelled + _end(expired().filter(attempts__gte=settings.RUN_MAX_ATTEMPTS), State.FAILED, failure=lost)
+
+
+def requeue_expired(run_id: uuid.UUID) -> bool:
+    """Puts a lost run back in the queue; its silent worker's token is void from here on."""
+    row = expired().filter(pk=run_id)
+    return bool(row.update(state=State.QUEUED, lease_token="", lease_until=None, queued_at=Now(), resends=0))
