@@ -1,0 +1,201 @@
+"""What the answer rests on: candidates with their reasons, sources with dates and ages, how to repeat."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from planner.reports import names
+from planner.reports.numbers import DASH, age_days, between, milliseconds, number, percent, range_text, requests_per_s
+from planner.reports.parts import Cell, Column, Fact, Row, Table
+
+Report = Mapping[str, Any]
+OLD_AFTER_DAYS = 90
+
+
+def candidates_table(report: Report) -> Table:
+    """All candidates, the cheapest that meets the targets first; the others with the reason."""
+    chosen = (report.get("recommended") or {}).get("candidate")
+    rows = sorted(report["candidates"], key=lambda row: (row["id"] != chosen, not row["feasible"], _cost(row)))
+    return Table("Candidates by cost", CANDIDATE_COLUMNS, tuple(candidate_row(row, chosen) for row in rows))
+
+
+CANDIDATE_COLUMNS = (
+    Column("GPU", sort="none"),
+    Column("Layout", sort="none"),
+    Column("Replicas", "serving + spare", numeric=True, sort="none"),
+    Column("GPUs", numeric=True, sort="none"),
+    Column("Cost", "$/month", numeric=True, sort="ascending"),
+    Column("Capacity of one", "req/s", numeric=True, sort="none"),
+    Column("TTFT", "ms", numeric=True, sort="none"),
+    Column("TPOT", "ms", numeric=True, sort="none"),
+    Column("Coverage", minor=True),
+    Column("Result", wide=True),
+)
+
+
+def candidate_row(row: Mapping[str, Any], chosen: str | None = None) -> Row:
+    """One candidate; also the rows of the progress page."""
+    cost, capacity = row.get("usd_per_month"), row.get("capacity_rps")
+    why = (row.get("reason") or {}).get("detail", "")
+    replicas = DASH if row.get("serving_replicas") is None else f"{row['serving_replicas']} + {row['spare_replicas']}"
+    cells = (
+        Cell(names.gpu(row["gpu"])),
+        Cell(names.layout(row)),
+        Cell(replicas, why=why, sort=row.get("replicas")),
+        Cell(number(row.get("gpus")), why=why),
+        Cell(
+            number(cost["mid"]) if cost else DASH,
+            note="" if not cost or cost["low"] == cost["high"] else range_text(cost, joiner=f" {DASH} "),
+            why=why,
+            sort=cost["mid"] if cost else None,
+        ),
+        Cell(requests_per_s(capacity["mid"]) if capacity else DASH, why=why),
+        _latency_cell(row, "ttft", why),
+        _latency_cell(row, "tpot", why),
+        Cell((row.get("coverage") or {}).get("state") or DASH),
+        _result(row, chosen),
+    )
+    kind = "pick" if row["id"] == chosen else "" if row["feasible"] else "off"
+    return Row(cells, "pick" if kind == "pick" else "off" if kind == "off" else "")
+
+
+def _cost(row: Mapping[str, Any]) -> float:
+    cost = row.get("usd_per_month")
+    return float(cost["mid"]) if cost else float("inf")
+
+
+def _latency_cell(row: Mapping[str, Any], metric: str, why: str) -> Cell:
+    slo = next((s for s in row.get("slo") or () if s["metric"] == metric), None)
+    if slo is None or slo["predicted"] is None:
+        return Cell(DASH, why=why or "no target for it")
+    return Cell(milliseconds(slo["predicted"]), note=f"p{slo['percentile']}", sort=slo["predicted"])
+
+
+def _result(row: Mapping[str, Any], chosen: str | None) -> Cell:
+    if row["id"] == chosen:
+        return Cell("Recommended", state="yes", note=f"limit: {row['binding']}" if row.get("binding") else "")
+    if row["feasible"]:
+        return Cell("Meets", state="yes", note=f"limit: {row['binding']}" if row.get("binding") else "")
+    reason = row.get("reason") or {}
+    return Cell(
+        names.reason(reason.get("code", "unknown")),
+        state="no",
+        note=" ".join(part for part in (reason.get("detail", ""), nearest_change(reason)) if part),
+    )
+
+
+def nearest_change(reason: Mapping[str, Any]) -> str:
+    """The nearest change that would help, as one sentence; empty when none is known."""
+    change = reason.get("nearest_change")
+    if not change:
+        return ""
+    text = change if isinstance(change, str) else "; ".join(change)
+    return f"Nearest: {text}"
+
+
+def causes(report: Report) -> tuple[tuple[str, str, str], ...]:
+    """When nothing meets the targets: (candidate, cause, nearest change), one per distinct cause."""
+    seen: dict[tuple[str, str], tuple[str, str, str]] = {}
+    for row in report["candidates"]:
+        reason = row.get("reason")
+        if row["feasible"] or not reason:
+            continue
+        key = (row["gpu"], reason["code"])
+        label = f"{names.gpu(row['gpu'])}, {names.layout(row)}"
+        seen.setdefault(key, (label, reason["detail"], nearest_change(reason)))
+    return tuple(seen.values())
+
+
+def sources_table(report: Report, today: date) -> Table | None:
+    """Where values come from, with date and age; prices and specifications older than 90 days stand out."""
+    rows = (report.get("provenance") or {}).get("sources") or []
+    if not rows:
+        return None
+    columns = (
+        Column("What"),
+        Column("Value", wide=True),
+        Column("Source", wide=True),
+        Column("Licence"),
+        Column("Date"),
+        Column("Age", "days", numeric=True),
+    )
+    return Table("Sources", columns, tuple(_source_row(row, today) for row in rows))
+
+
+def _source_row(row: Mapping[str, Any], today: date) -> Row:
+    days = age_days(row.get("as_of"), today)
+    old = days is not None and days > OLD_AFTER_DAYS
+    age = (
+        Cell(DASH, why="no date given") if days is None else Cell(number(days), state="clock" if old else "", badge=old)
+    )
+    source = row.get("source") or ""
+    href = source if source.startswith(("https://", "http://")) else ""
+    return Row(
+        (
+            Cell(row["what"]),
+            Cell(str(row.get("value") or DASH)),
+            Cell(source or DASH, href=href),
+            Cell(row.get("licence") or DASH, why="none stated"),
+            Cell(row.get("as_of") or DASH, why="no date given"),
+            age,
+        )
+    )
+
+
+def old_prices(report: Report, today: date) -> tuple[tuple[str, int], ...]:
+    """(what, days) of prices older than 90 days, oldest first."""
+    rows = (report.get("provenance") or {}).get("sources") or []
+    aged = [(row["what"], age_days(row.get("as_of"), today)) for row in rows if "price" in row["what"].lower()]
+    return tuple(sorted(((w, d) for w, d in aged if d is not None and d > OLD_AFTER_DAYS), key=lambda item: -item[1]))
+
+
+def assumptions_table(report: Report) -> Table | None:
+    """What was assumed, and on what basis."""
+    rows = (report.get("provenance") or {}).get("assumptions") or []
+    if not rows:
+        return None
+    columns = (Column("Assumption"), Column("Value", wide=True), Column("Basis", wide=True))
+    cells = tuple(Row((Cell(r["what"]), Cell(str(r["value"])), Cell(str(r.get("basis") or DASH)))) for r in rows)
+    return Table("Assumptions", columns, cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How near the measurements the prediction stands."""
+
+    state: str
+    sentence: str
+    facts: tuple[Fact, ...]
+
+
+def coverage(report: Report) -> Coverage | None:
+    """Measured, fitted or extrapolated, for model, GPU and engine."""
+    said = (report.get("provenance") or {}).get("coverage")
+    if not said:
+        return None
+    facts = tuple(
+        Fact(key.upper() if key == "gpu" else key.capitalize(), said.get(key) or DASH)
+        for key in ("model", "gpu", "engine")
+    )
+    return Coverage(said["state"], said.get("sentence") or "", facts)
+
+
+def interval_sentence(report: Report) -> str:
+    """What the intervals are made of."""
+    known = report.get("uncertainty") or {}
+    if known.get("step_time_p10_ratio") is None:
+        return ""
+    ratios = between(known["step_time_p10_ratio"], known["step_time_p90_ratio"], lambda value: percent(value))
+    return f"Intervals: step times at {ratios} of the prediction (10th to 90th percentile; {known['basis']})."
+
+
+def repeat_facts(report: Report) -> tuple[Fact, ...]:
+    """What fixes the result."""
+    p = report["provenance"]
+    return (
+        Fact("Scenario digest", p["scenario_digest"]),
+        Fact("Seed", str(p["seed"])),
+        Fact("Prices of", p["priced_at"]),
+        Fact("Engine, schema, catalog", f"{p['engine_version']}, {p['schema_version']}, {p['catalog_version']}"),
+    )

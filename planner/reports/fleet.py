@@ -1,0 +1,104 @@
+"""The recommended fleet: what to run, how busy it is, and the check on the simulation."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from planner.reports import names
+from planner.reports.headline import candidate_of
+from planner.reports.numbers import number, percent, range_text, requests_per_s, significant
+from planner.reports.parts import Fact
+
+Report = Mapping[str, Any]
+LITTLE_TOLERANCE_RATIO = 0.05
+
+
+def layout_facts(report: Report) -> tuple[Fact, ...]:
+    """What to buy and start."""
+    fleet = report["recommended"]
+    row = candidate_of(report) or {}
+    load = report.get("load") or {}
+    capacity = row.get("capacity_rps") or {}
+    facts = [
+        Fact("GPU", names.gpu(fleet["gpu"])),
+        Fact("Layout of a replica", names.layout(fleet), term="tp", note=_per_replica(fleet)),
+        Fact(
+            "Weights, KV cache", f"{names.dtype(row.get('weight_dtype', ''))}, {names.dtype(row.get('kv_dtype', ''))}"
+        ),
+        Fact("Replicas", f"{fleet['serving_replicas']} serving + {fleet['spare_replicas']} spare", term="spare"),
+        Fact("GPUs", number(fleet["gpus"]), strong=True),
+        Fact(
+            "Capacity of a replica",
+            requests_per_s(capacity.get("mid")),
+            "req/s",
+            term="capacity",
+            note=range_text(capacity, requests_per_s) if capacity else "",
+            rule=True,
+        ),
+        Fact("Load on each, peak hour", requests_per_s(load.get("per_replica_rps")), "req/s"),
+    ]
+    if load.get("saturation_rps") is not None:
+        facts.append(Fact("Fleet saturates at", requests_per_s(load["saturation_rps"]), "req/s", term="saturation"))
+    facts.append(Fact("Limit that binds first", row.get("binding") or "–"))
+    return tuple(facts)
+
+
+def load_facts(report: Report) -> tuple[Fact, ...]:
+    """How the fleet stands at the peak hour."""
+    load = report.get("load") or {}
+    facts = [
+        Fact("Peak hour", requests_per_s(load.get("offered_rps")), "req/s"),
+        Fact("Mean of the week", requests_per_s(load.get("mean_rps")), "req/s"),
+        Fact("Utilisation", percent(load.get("utilisation_ratio")), term="utilisation"),
+        Fact("Headroom to saturation", percent(load.get("headroom_ratio"))),
+        Fact("In flight on a replica, mean", significant(load.get("concurrency_mean")), "requests", rule=True),
+    ]
+    facts += _little(load.get("littles_law"))
+    facts.append(
+        Fact(
+            "KV cache in use, mean and peak",
+            f"{percent(load.get('kv_mean_ratio'))}, {percent(load.get('kv_peak_ratio'))}",
+            term="kv",
+        )
+    )
+    facts.append(
+        Fact(
+            "Preempted",
+            number(load.get("preemptions")),
+            "times",
+            term="preemption",
+            note=percent(load.get("preemption_ratio"), 1),
+        )
+    )
+    facts.append(Fact("Prefix cache hits", percent(load.get("cache_hit_ratio"), 1), "of input tokens", term="prefix"))
+    if load.get("cut_ratio"):
+        facts.append(Fact("Requests cut at the longest context", percent(load["cut_ratio"], 2)))
+    return tuple(facts)
+
+
+def engine_facts(report: Report) -> tuple[tuple[str, str], ...]:
+    """The engine's settings, by the engine's own names."""
+    settings = report["recommended"].get("engine") or {}
+    return tuple((key, _setting(value)) for key, value in settings.items() if value is not None)
+
+
+def _little(law: Mapping[str, Any] | None) -> list[Fact]:
+    if not law or law.get("product") is None or law.get("measured") is None:
+        return []
+    measured = law["measured"]
+    near = abs(law["product"] - measured) <= LITTLE_TOLERANCE_RATIO * max(abs(measured), 1e-9)
+    label = f"{significant(law['arrival_rps'])} req/s × {significant(law['mean_e2e_s'])} s"
+    verdict = "agrees" if near else "does not agree: the load is not steady"
+    return [Fact(label, significant(law["product"]), term="little", note=verdict)]
+
+
+def _per_replica(fleet: Mapping[str, Any]) -> str:
+    per_replica = fleet["gpus"] // fleet["replicas"]
+    return "one GPU each" if per_replica == 1 else f"{per_replica} GPUs each"
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, int):
+        return number(value)
+    return str(value)

@@ -1,0 +1,79 @@
+"""Names as people say them: GPUs, providers, layouts, metrics."""
+
+from collections.abc import Mapping
+from typing import Any
+
+PROVIDERS = {
+    "anthropic": "Anthropic",
+    "aws": "Amazon Bedrock",
+    "azure": "Azure",
+    "bedrock": "Amazon Bedrock",
+    "cerebras": "Cerebras",
+    "deepinfra": "DeepInfra",
+    "deepseek": "DeepSeek",
+    "fireworks": "Fireworks",
+    "google": "Google",
+    "groq": "Groq",
+    "huggingface_cerebras": "Cerebras through Hugging Face",
+    "mistral": "Mistral",
+    "nebius": "Nebius",
+    "novita": "Novita",
+    "openai": "OpenAI",
+    "openrouter": "OpenRouter",
+    "perplexity": "Perplexity",
+    "sambanova": "SambaNova",
+    "together": "Together",
+    "x-ai": "xAI",
+}
+METRICS = {"ttft": "TTFT", "tpot": "TPOT", "itl": "ITL", "e2e": "E2E", "goodput": "Goodput"}
+REASONS = {
+    "no_kv_cache_room": "Memory",
+    "weights_do_not_fit": "Memory",
+    "context_does_not_fit": "Context",
+    "not_divisible": "Does not divide",
+    "tpot_floor": "TPOT floor",
+    "ttft_floor": "TTFT floor",
+    "no_price": "No price",
+    "unstable": "Unstable",
+    "load": "Load",
+}
+DTYPES = {"bf16": "BF16", "fp16": "FP16", "fp8": "FP8", "int8": "INT8", "w4a16": "W4A16", "fp4": "FP4"}
+
+
+def provider(provider_id: str) -> str:
+    """ "groq" -> "Groq"; an unknown one stays as it is."""
+    return PROVIDERS.get(provider_id, provider_id)
+
+
+def gpu(gpu_id: str) -> str:
+    """ "H100-SXM5-80GB" -> "H100 SXM5 80 GB"."""
+    words = gpu_id.replace("-", " ").split()
+    return " ".join(f"{word[:-2]} GB" if word.endswith("GB") and word[:-2].isdigit() else word for word in words)
+
+
+def gpu_short(gpu_id: str) -> str:
+    """ "H100-SXM5-80GB" -> "H100"."""
+    return gpu_id.split("-")[0] or gpu_id
+
+
+def dtype(dtype_id: str) -> str:
+    """ "fp8" -> "FP8"."""
+    return DTYPES.get(dtype_id, dtype_id)
+
+
+def layout(candidate: Mapping[str, Any]) -> str:
+    """ "TP2", "TP4 PP2", "TP8 EP8"."""
+    parts = [f"TP{candidate['tp']}"]
+    parts += [f"{key.upper()}{candidate[key]}" for key in ("pp", "ep") if (candidate.get(key) or 1) > 1]
+    return " ".join(parts)
+
+
+def metric(row: Mapping[str, Any]) -> str:
+    """ "TTFT p95"; goodput has no percentile."""
+    name = METRICS.get(row["metric"], row["metric"])
+    return name if row.get("percentile") is None else f"{name} p{row['percentile']}"
+
+
+def reason(code: str) -> str:
+    """A candidate's reason in a word or two."""
+    return REASONS.get(code, code.replace("_", " ").capitalize())

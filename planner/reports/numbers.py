@@ -1,0 +1,92 @@
+"""Numbers as a reader sees them: separators, units, true minus, ranges in words, a dash where nothing is known."""
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any
+
+DASH = "–"
+MINUS = "−"
+Formatter = Callable[[float], str]
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    """1234.5 -> "1,234.5" (digits 1), -3 -> "−3", None or not finite -> "–"."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    text = f"{abs(value):,.{digits}f}"
+    negative = value < 0 and any(c not in "0.," for c in text)
+    return MINUS + text if negative else text
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """About `digits` significant figures, never in exponents: 8.234 -> "8.23", 0.0123 -> "0.0123", 1234 -> "1,234"."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    if value == 0:
+        return "0"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return number(value, places)
+
+
+def usd(value: float | None, digits: int = 0) -> str:
+    """14326 -> "$14,326", -1182 -> "−$1,182"."""
+    text = number(value, digits)
+    if text == DASH:
+        return text
+    return f"{MINUS}${text[1:]}" if text.startswith(MINUS) else f"${text}"
+
+
+def usd_signed(value: float | None, digits: int = 0) -> str:
+    """A change: "+$310" or "−$310"."""
+    text = usd(value, digits)
+    return f"+{text}" if value is not None and value > 0 and text != DASH else text
+
+
+def percent(ratio: float | None, digits: int = 0) -> str:
+    """0.953 -> "95 %"; the unit stands with it."""
+    return DASH if ratio is None or not math.isfinite(ratio) else f"{number(ratio * 100, digits)} %"
+
+
+def milliseconds(value: float | None) -> str:
+    """Whole above 100 ms, one decimal below."""
+    return number(value, 0 if value is not None and abs(value) >= 100 else 1)
+
+
+def requests_per_s(value: float | None) -> str:
+    """Three significant figures, at most three decimals."""
+    return significant(value, 2 if value is not None and abs(value) < 0.1 else 3)
+
+
+def tokens(value: float | None) -> str:
+    """Large counts in words that people say: "3,327 M", "18.2 B"; small ones whole."""
+    if value is None:
+        return DASH
+    for limit, unit in ((1e12, "T"), (1e9, "B"), (1e6, "M")):
+        if abs(value) >= limit:
+            return f"{significant(value / limit)} {unit}"
+    return number(value)
+
+
+def between(low: float | None, high: float | None, formatter: Formatter = number, *, joiner: str = " to ") -> str:
+    """A range in words, "625 to 1,739"; one value when both ends read the same; a dash when an end is missing."""
+    if low is None or high is None:
+        return DASH
+    first, last = formatter(low), formatter(high)
+    return first if first == last else f"{first}{joiner}{last}"
+
+
+def range_text(value: Mapping[str, Any] | None, formatter: Formatter = number, *, joiner: str = " to ") -> str:
+    """`between` for a report's {"low", "mid", "high"}."""
+    return DASH if value is None else between(value.get("low"), value.get("high"), formatter, joiner=joiner)
+
+
+def age_days(as_of: str | None, today: date) -> int | None:
+    """Days since an ISO date (a month counts from its first day); None when there is no date, 0 for a future one."""
+    if not as_of:
+        return None
+    try:
+        then = date.fromisoformat(as_of if len(as_of) > 7 else f"{as_of}-01")
+    except ValueError:
+        return None
+    return max(0, (today - then).days)

@@ -1,0 +1,150 @@
+"""The whole report page from a report's dict: every section formatted, every chart with its options and its table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from planner.reports import evidence, fleet, headline, memory, money, names, performance
+from planner.reports.parts import Chart, Fact, Figure, Table
+
+Report = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """Sections in the order in which someone who doubts the verdict would ask. None or empty: nothing to show."""
+
+    name: str
+    verdict: headline.Verdict
+    figures: tuple[Figure, ...]
+    feasible: bool
+    causes: tuple[tuple[str, str, str], ...]
+    layout: tuple[Fact, ...]
+    load: tuple[Fact, ...]
+    engine: tuple[tuple[str, str], ...]
+    commands: tuple[tuple[str, str], ...]
+    slo: Table | None
+    interval_sentence: str
+    slo_sentence: str
+    cost_chart: Chart | None
+    cost: Table | None
+    cost_facts: tuple[Fact, ...]
+    has_api: bool
+    break_even: Chart | None
+    crossings: Table | None
+    latency: tuple[Chart, ...]
+    week: Chart | None
+    memory_chart: Chart | None
+    memory: Table | None
+    memory_facts: tuple[Fact, ...]
+    candidates: Table
+    candidates_sentence: str
+    tornado: Chart | None
+    sources: Table | None
+    assumptions: Table | None
+    notes: tuple[str, ...]
+    coverage: evidence.Coverage | None
+    repeat: tuple[Fact, ...]
+    old_prices: tuple[tuple[str, int], ...]
+    flip_gpu_usd_per_hour: float | None
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """Every chart of the page."""
+        found = (self.cost_chart, self.break_even, *self.latency, self.week, self.memory_chart, self.tornado)
+        return tuple(chart for chart in found if chart is not None)
+
+
+def report_view(report: Report, today: date) -> ReportView:
+    """Format a report for reading. today: the day from which ages count; it is the page's, never the report's."""
+    feasible = report.get("recommended") is not None
+    meeting = sum(1 for row in report["candidates"] if row["feasible"])
+    commands = ((report.get("recommended") or {}).get("commands") or {}).items()
+    return ReportView(
+        name=report["name"],
+        verdict=headline.verdict(report),
+        figures=headline.figures(report),
+        feasible=feasible,
+        causes=() if feasible else evidence.causes(report),
+        layout=fleet.layout_facts(report) if feasible else (),
+        load=fleet.load_facts(report) if feasible else (),
+        engine=fleet.engine_facts(report) if feasible else (),
+        commands=tuple((ENGINE_NAMES.get(key, key), text) for key, text in commands if text),
+        slo=performance.slo_table(report),
+        interval_sentence=evidence.interval_sentence(report),
+        slo_sentence=(report.get("uncertainty") or {}).get("slo_probability_sentence") or "",
+        cost_chart=money.cost_chart(report),
+        cost=money.cost_table(report),
+        cost_facts=money.cost_facts(report),
+        has_api=bool(report.get("api")),
+        break_even=money.break_even_chart(report),
+        crossings=money.crossings_table(report),
+        latency=performance.latency_charts(report),
+        week=performance.week_chart(report),
+        memory_chart=memory.memory_chart(report),
+        memory=memory.memory_table(report),
+        memory_facts=memory.memory_facts(report),
+        candidates=evidence.candidates_table(report),
+        candidates_sentence=_tried(len(report["candidates"]), meeting),
+        tornado=money.tornado_chart(report),
+        sources=evidence.sources_table(report, today),
+        assumptions=evidence.assumptions_table(report),
+        notes=tuple((report.get("provenance") or {}).get("notes") or ()),
+        coverage=evidence.coverage(report),
+        repeat=evidence.repeat_facts(report),
+        old_prices=evidence.old_prices(report, today),
+        flip_gpu_usd_per_hour=report["verdict"].get("flip_gpu_usd_per_hour"),
+    )
+
+
+def _tried(tried: int, meeting: int) -> str:
+    return f"{tried} tried, {meeting or 'none'} meet{'s' if meeting == 1 else ''} the targets."
+
+
+ENGINE_NAMES = {"vllm": "vLLM", "sglang": "SGLang", "tensorrt_llm": "TensorRT-LLM"}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One line of a list of scenarios."""
+
+    choice: str
+    label: str
+    state: str
+    fleet: str
+    usd_per_month: float | None
+    difference_usd_per_month: float | None
+    against: str
+    load_rps: float | None
+    model: str
+    priced_at: str
+
+
+_CHOICES = {
+    "self_host": ("Self-host", "yes"),
+    "self_host_only": ("Self-host", "yes"),
+    "api": ("API", "dash"),
+    "none": ("None meets", "no"),
+}
+
+
+def summary(report: Report) -> Summary:
+    """What a list shows of a report."""
+    label, state = _CHOICES.get(report["verdict"]["choice"], (report["verdict"]["choice"], "dash"))
+    fleet_row = report.get("recommended")
+    saving = report["verdict"].get("saving_usd_per_month")
+    opponent = report["verdict"].get("against")
+    model = report["provenance"]["scenario"].get("model", {})
+    return Summary(
+        choice=report["verdict"]["choice"],
+        label=label,
+        state=state,
+        fleet=f"{fleet_row['gpus']} × {names.gpu_short(fleet_row['gpu'])}" if fleet_row else "",
+        usd_per_month=((report.get("cost") or {}).get("usd_per_month") or {}).get("mid"),
+        difference_usd_per_month=-saving["mid"] if saving else None,
+        against=names.provider(opponent["provider"]) if opponent else "",
+        load_rps=(report.get("load") or {}).get("mean_rps"),
+        model=str(model.get("id") or "custom").rpartition("/")[2],
+        priced_at=report["provenance"]["priced_at"],
+    )
