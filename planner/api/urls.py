@@ -1,5 +1,26 @@
-"""REST addresses below /api/v1/."""
+"""REST addresses below /api/v1/. Each is taken with and without a slash at its end; none redirects."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path, re_path
+from rest_framework.views import APIView
 
-urlpatterns: list[URLPattern] = []
+from planner.api.views.runs import RunItem, RunList, RunReport
+from planner.api.views.scenarios import ScenarioCheck, ScenarioItem, ScenarioList
+from planner.api.views.service import Manual, OpenApiDocument, UnknownAddress
+
+
+def _both(route: str, view: type[APIView], name: str) -> list[URLPattern]:
+    answer = view.as_view()
+    return [path(route, answer, name=f"api-{name}"), path(f"{route}/", answer)]
+
+
+urlpatterns: list[URLPattern] = [
+    *_both("runs", RunList, "runs"),
+    *_both("runs/<uuid:run_id>", RunItem, "run"),
+    *_both("runs/<uuid:run_id>/report", RunReport, "run-report"),
+    *_both("scenarios", ScenarioList, "scenarios"),
+    *_both("scenarios/validate", ScenarioCheck, "scenario-check"),
+    *_both("scenarios/<uuid:scenario_id>", ScenarioItem, "scenario"),
+    *_both("openapi.json", OpenApiDocument, "openapi"),
+    *_both("docs", Manual, "docs"),
+    re_path(r"", UnknownAddress.as_view()),
+]

@@ -1,0 +1,60 @@
+"""Who may do what: the team comes from the token or the session, the right from scope and role together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from planner.teams import rules
+from planner.teams.models import ApiToken, Role, Scope, Team, User
+from planner.teams.selectors import current_team
+
+if TYPE_CHECKING:  # the settings name this module, and REST framework's views read them while they load
+    from rest_framework.views import APIView
+
+_ALLOWED_BY_ROLE = {Scope.READ: rules.can_view, Scope.RUN: rules.can_run, Scope.WRITE: rules.can_edit}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is calling, and the one team that the call sees."""
+
+    user: User
+    team: Team
+    role: Role
+    token: ApiToken | None
+
+    @property
+    def key(self) -> str:
+        """Names the token, or the session's user, for limits."""
+        return f"token:{self.token.pk}" if self.token else f"user:{self.user.pk}"
+
+
+class TeamScope(BasePermission):
+    """Finds the caller and holds the call to the scope that the view names for its method."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        user = request.user
+        if not isinstance(user, User):
+            return False
+        caller = _caller(user, request.auth)
+        needed: Scope = getattr(view, "scopes", {}).get(request.method, Scope.READ)
+        if caller.token is not None and not rules.scope_allows(caller.token.scope, needed):
+            raise PermissionDenied(f"This needs a token of scope {needed.value}; this one has {caller.token.scope}.")
+        if not _ALLOWED_BY_ROLE[needed](caller.role):
+            raise PermissionDenied(f"A {caller.role.value} of a team may not do this.")
+        view.caller = caller  # type: ignore[attr-defined]
+        return True
+
+
+def _caller(user: User, auth: object) -> Caller:
+    token = auth if isinstance(auth, ApiToken) else None
+    team = token.team if token else current_team(user)
+    role = rules.role_of(user, team) if team else None
+    if team is None or role is None:
+        raise PermissionDenied("You belong to no team.")
+    return Caller(user, team, role, token)

@@ -1,0 +1,37 @@
+"""The raw body of a request: planning's own reader gets the bytes, so that form, API and command share one path."""
+
+from django.conf import settings
+from rest_framework.request import Request
+
+from planner.api.problems import BODY_TOO_LARGE, MALFORMED_BODY, UNSUPPORTED_MEDIA_TYPE, ApiProblem
+from planner.api.wire import Fault
+
+
+def read_json_body(request: Request) -> bytes:
+    """The body, at most DATA_UPLOAD_MAX_MEMORY_SIZE bytes, of a request that calls it UTF-8 JSON.
+
+    ApiProblem: 415 for another type or character set, 413 when too large, 400 when empty.
+    """
+    _check_type(request)
+    limit_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    length = request.headers.get("Content-Length", "0") or "0"
+    if length.isdecimal() and int(length[:20]) > limit_bytes:
+        raise ApiProblem(BODY_TOO_LARGE, f"At most {limit_bytes} bytes are accepted.")
+    body: bytes = request._request.body
+    if not body:
+        fault = Fault(code="empty_body", pointer="", given="", allowed="one JSON object", detail="The body is empty.")
+        chunked = "Transfer-Encoding" in request.headers
+        hint = " Chunked bodies are not read: send a Content-Length." if chunked else ""
+        raise ApiProblem(MALFORMED_BODY, "The body is empty." + hint, errors=[fault])
+    return body
+
+
+def _check_type(request: Request) -> None:
+    kind = request._request.content_type or ""
+    charset = (request._request.content_params or {}).get("charset", "utf-8")
+    if kind != "application/json":
+        raise ApiProblem(
+            UNSUPPORTED_MEDIA_TYPE, f"Send Content-Type: application/json; this request has {kind[:80] or 'none'}."
+        )
+    if charset.lower() not in ("utf-8", "utf8"):
+        raise ApiProblem(UNSUPPORTED_MEDIA_TYPE, f"JSON is read as UTF-8; this request says {charset[:40]}.")

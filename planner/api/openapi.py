@@ -1,0 +1,311 @@
+"""What the OpenAPI document says about each operation: parameters, answers of every status, examples.
+
+After a change: `python manage.py spectacular --format openapi-json --file planner/api/openapi.json`.
+"""
+
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
+from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
+from pydantic import BaseModel
+
+from planner import planning
+from planner.api import problems
+from planner.api.problems import MEDIA_TYPE, Kind
+from planner.api.query import NoQuery, PageQuery, RunListQuery, RunQuery, query_parameters
+from planner.api.wire import (
+    Problem,
+    RunDetail,
+    RunPage,
+    SavedVersionRequest,
+    ScenarioDetail,
+    ScenarioPage,
+    ValidScenario,
+)
+
+_REQUEST_ID = "3f0c1b7e5a914d0f8f5b0a7c2d6e9b41"
+_RUN_ID = "0f3a5d0e-6c1b-4b53-9a0e-3b8f3f6f2f10"
+
+EXAMPLE_SCENARIO: dict[str, Any] = {
+    "name": "Support chat",
+    "model": {"id": "meta-llama/Llama-3.3-70B-Instruct", "weight_dtype": "fp8", "kv_dtype": "fp8"},
+    "hardware": {"gpus": ["H100-SXM5-80GB", "H200-SXM-141GB"]},
+    "traffic": {
+        "arrival": {"kind": "poisson", "mean_rps": 6.0},
+        "shape": {"kind": "diurnal", "peak_to_mean": 2.4},
+        "prompt_tokens": {"kind": "lognormal", "mean": 1155, "p95": 3200},
+        "output_tokens": {"kind": "lognormal", "mean": 211, "p95": 480},
+    },
+    "slo": {"ttft_p95_ms": 1000, "tpot_p95_ms": 50},
+    "api": {"alternatives": [{"provider": "groq", "model": "llama-3.3-70b-versatile"}]},
+    "priced_at": "2026-11-30",
+}
+_EXAMPLE_RUN: dict[str, Any] = {
+    "id": _RUN_ID,
+    "name": "Support chat",
+    "state": "running",
+    "progress_ratio": 0.4,
+    "stage": "Simulating H100-SXM5-80GB, TP 2",
+    "cancel_requested": False,
+    "scenario_version": None,
+    "failure": None,
+    "created_at": "2026-11-30T09:00:00Z",
+    "started_at": "2026-11-30T09:00:01Z",
+    "finished_at": None,
+    "links": {"self": f"/api/v1/runs/{_RUN_ID}", "report": None},
+    "candidates": [],
+}
+
+REPORT_KEYS = {
+    "schema_version": ("integer", "Version of the report's format."),
+    "name": ("string", "The scenario's name."),
+    "verdict": ("object", "One sentence, the choice, and the monthly saving as a range."),
+    "recommended": (["object", "null"], "The fleet to run; null when no candidate meets the targets."),
+    "candidates": ("array", "Every fleet that was tried, with its cost or the reason why it is not feasible."),
+    "slo": ("array", "The targets and what is predicted for the recommended fleet."),
+    "load": (["object", "null"], "Rates, utilisation, concurrency, KV use, headroom."),
+    "memory": (["object", "null"], "The memory subtraction, line by line in GiB."),
+    "cost": (["object", "null"], "Monthly lines and USD per million tokens."),
+    "api": ("array", "The bill of each hosted model for the same tokens."),
+    "break_even": (["object", "null"], "The cost staircase and its crossings."),
+    "curves": ("array", "The recommended fleet at rising load."),
+    "sensitivity": ("array", "What the saving becomes when one assumption changes."),
+    "uncertainty": (["object", "null"], "How far predictions may be off, and on what that rests."),
+    "provenance": ("object", "Scenario, versions, seed, price dates, sources, assumptions."),
+}
+
+
+class _ScenarioSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """The scenario as one may send it: defaults are optional, and `priced_at` is today's date when left out."""
+
+    target_class = planning.Scenario
+    priority = 1
+
+    def get_name(self, auto_schema: Any, direction: str) -> str:
+        return "Scenario"
+
+    def map_serializer(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        schema = planning.Scenario.model_json_schema(ref_template="#/components/schemas/{model}", mode="validation")
+        for name, part in schema.pop("$defs", {}).items():
+            component = ResolvedComponent(name, ResolvedComponent.SCHEMA, part, name)  # type: ignore[no-untyped-call]
+            auto_schema.registry.register_on_missing(component)
+        schema["required"] = [name for name in schema["required"] if name != "priced_at"]
+        return schema
+
+
+class _BasicScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "planner.api.authentication.BasicTokenAuthentication"
+    name = "basic"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        return {"type": "http", "scheme": "basic", "description": "Any user name; the API token as the password."}
+
+
+class _BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "planner.api.authentication.BearerTokenAuthentication"
+    name = "bearer"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "An API token, stc_…"}
+
+
+def _json(model: type[BaseModel] | dict[str, Any], description: str, **examples: Any) -> OpenApiResponse:
+    shown = [
+        OpenApiExample(name, value=value, response_only=True, media_type="application/json")
+        for name, value in examples.items()
+    ]
+    return OpenApiResponse(model, description=description, examples=shown)
+
+
+def _failures(*kinds: Kind) -> dict[Any, OpenApiResponse]:
+    """Problem answers, one entry per status with an example of each kind that has it."""
+    out: dict[Any, OpenApiResponse] = {}
+    for status in sorted({kind.status for kind in kinds}):
+        same = [kind for kind in kinds if kind.status == status]
+        examples = [
+            OpenApiExample(kind.anchor, value=_example(kind), response_only=True, media_type=MEDIA_TYPE)
+            for kind in same
+        ]
+        title = "; or: ".join(kind.title for kind in same) + "."
+        out[(status, MEDIA_TYPE)] = OpenApiResponse(Problem, description=title, examples=examples)
+    return out
+
+
+def _example(kind: Kind) -> dict[str, Any]:
+    errors = []
+    if kind is problems.INVALID_SCENARIO:
+        errors = [
+            {
+                "code": "unit_slip",
+                "pointer": "/slo/ttft_p95_ms",
+                "given": "1",
+                "allowed": "5 to 3600000 ms",
+                "detail": "ttft_p95_ms must be 5 to 3600000 ms. This looks like seconds: did you mean 1000 ms?",
+            }
+        ]
+    return {
+        "type": f"{problems.DOCS_PATH}#{kind.anchor}",
+        "title": kind.title,
+        "status": kind.status,
+        "detail": f"{kind.title}.",
+        "errors": errors,
+        "request_id": _REQUEST_ID,
+    }
+
+
+def _header(name: str, description: str, *statuses: int) -> OpenApiParameter:
+    return OpenApiParameter(
+        name, str, OpenApiParameter.HEADER, response=list(statuses) or True, description=description
+    )
+
+
+_ALWAYS = (
+    problems.INVALID_PARAMETER,
+    problems.NOT_AUTHENTICATED,
+    problems.FORBIDDEN,
+    problems.NOT_ACCEPTABLE,
+    problems.TOO_MANY_REQUESTS,
+    problems.INTERNAL_ERROR,
+)
+_BODY = (
+    problems.MALFORMED_BODY,
+    problems.BODY_TOO_LARGE,
+    problems.UNSUPPORTED_MEDIA_TYPE,
+    problems.INVALID_SCENARIO,
+)
+_NOT_MODIFIED = {304: OpenApiResponse(description="Unchanged since the ETag in If-None-Match.")}
+_ETAG = [
+    OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, description="ETag of the answer already held."),
+    _header("ETag", "Digest of the answer's bytes.", 200, 304),
+]
+_LINK = _header("Link", 'The next page, as `<path>; rel="next"`.', 200)
+
+
+def reading(
+    operation: str,
+    summary: str,
+    answers: dict[Any, OpenApiResponse],
+    *,
+    query: type[Any] = NoQuery,
+    formats: tuple[str, ...] = ("json",),
+    also: tuple[Kind, ...] = (),
+    headers: tuple[OpenApiParameter, ...] = (),
+) -> dict[str, Any]:
+    """The description of a GET."""
+    return {
+        "operation_id": operation,
+        "summary": summary,
+        "parameters": [*query_parameters(query, formats=formats), *_ETAG, *headers],
+        "responses": {**answers, **_NOT_MODIFIED, **_failures(*_ALWAYS, *also)},
+    }
+
+
+RUN_LIST = reading(
+    "runs_list", "List runs", {200: _json(RunPage, "Runs, newest first.")}, query=RunListQuery, headers=(_LINK,)
+)
+RUN_READ = reading(
+    "runs_read",
+    "Read a run",
+    {200: _json(RunDetail, "The run.", running=_EXAMPLE_RUN)},
+    query=RunQuery,
+    also=(problems.NOT_FOUND,),
+    headers=(_header("Retry-After", "Seconds until it is worth asking again; absent once the run has ended.", 200),),
+)
+RUN_REPORT = reading(
+    "runs_report",
+    "Read the report of a run",
+    {
+        200: _json(
+            {"$ref": "#/components/schemas/Report"}, "The report, byte for byte as `manage.py plan --json` prints it."
+        )
+    },
+    also=(problems.NOT_FOUND, problems.NO_REPORT),
+    headers=(_header("Retry-After", "Seconds until it is worth asking again, while the run is unfinished.", 409),),
+)
+RUN_START: dict[str, Any] = {
+    "operation_id": "runs_start",
+    "summary": "Start a run",
+    "description": "The body is a scenario, or names a saved one. An identical run of the team is not repeated.",
+    "request": {
+        "application/json": {
+            "oneOf": [
+                {"$ref": "#/components/schemas/Scenario"},
+                {"$ref": "#/components/schemas/SavedVersionRequest"},
+            ]
+        }
+    },
+    "examples": [
+        OpenApiExample("scenario", value=EXAMPLE_SCENARIO, request_only=True),
+        OpenApiExample("saved", value={"scenario_version": {"scenario_id": _RUN_ID, "number": 3}}, request_only=True),
+    ],
+    "parameters": [
+        OpenApiParameter(
+            "Idempotency-Key",
+            {"type": "string", "pattern": r"^[\x21-\x7e]{1,200}$"},
+            OpenApiParameter.HEADER,
+            description="Makes it safe to send the request again: the same key and body give the same run.",
+        ),
+        _header("Location", "Path of the run.", 202),
+        _header("Retry-After", "Seconds until it is worth asking; absent when the run has ended already.", 202),
+    ],
+    "responses": {
+        202: _json(RunDetail, "The run was taken on.", running=_EXAMPLE_RUN),
+        **_failures(*_ALWAYS, *_BODY, problems.IDEMPOTENCY_CONFLICT),
+    },
+}
+RUN_CANCEL: dict[str, Any] = {
+    "operation_id": "runs_cancel",
+    "summary": "Cancel a run",
+    "description": "Asking twice, or for a run that has ended, changes nothing.",
+    "parameters": [
+        _header("Location", "Path of the run.", 202),
+        _header("Retry-After", "Seconds until it is worth asking whether it has stopped.", 202),
+    ],
+    "responses": {
+        202: _json(RunDetail, "It was asked to stop and will within seconds."),
+        204: OpenApiResponse(description="It has ended."),
+        **_failures(*_ALWAYS, problems.NOT_FOUND),
+    },
+}
+SCENARIO_LIST = reading(
+    "scenarios_list",
+    "List saved scenarios",
+    {200: _json(ScenarioPage, "Scenarios, newest first.")},
+    query=PageQuery,
+    headers=(_LINK,),
+)
+SCENARIO_READ = reading(
+    "scenarios_read",
+    "Read a saved scenario",
+    {200: _json(ScenarioDetail, "The scenario.")},
+    also=(problems.NOT_FOUND,),
+)
+SCENARIO_VALIDATE: dict[str, Any] = {
+    "operation_id": "scenarios_validate",
+    "summary": "Check a scenario without running it",
+    "request": {"application/json": planning.Scenario},
+    "examples": [OpenApiExample("scenario", value=EXAMPLE_SCENARIO, request_only=True)],
+    "responses": {200: _json(ValidScenario, "It can be run."), **_failures(*_ALWAYS, *_BODY)},
+}
+
+
+def only_canonical_paths(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
+    """Each address is also taken with a slash at its end; the document names it once."""
+    return [endpoint for endpoint in endpoints if not endpoint[0].endswith("/")]
+
+
+def add_components(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    """Adds what no view names by class: the report, and the request for a saved version."""
+    schemas = result["components"]["schemas"]
+    saved = SavedVersionRequest.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas.update(saved.pop("$defs"))
+    schemas["SavedVersionRequest"] = saved
+    schemas["Report"] = {
+        "type": "object",
+        "description": "The sizing report. Holds no ids and no clock times; ranges are {low, mid, high}.",
+        "required": list(REPORT_KEYS),
+        "properties": {name: {"type": kind, "description": text} for name, (kind, text) in REPORT_KEYS.items()},
+    }
+    result["components"]["schemas"] = dict(sorted(schemas.items()))
+    return result

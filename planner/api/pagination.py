@@ -1,0 +1,99 @@
+"""Cursor pages: a cursor names the last item seen, so that rows that come or go meanwhile shift nothing."""
+
+import base64
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.db.models import Model, Q, QuerySet
+from rest_framework.request import Request
+
+from planner.api.problems import INVALID_PARAMETER, ApiProblem
+from planner.api.query import PageQuery
+from planner.api.wire import Fault
+from planner.planning.errors import show
+
+Item = TypeVar("Item")
+Row = TypeVar("Row", bound=Model)
+_NEWEST_FIRST = ("-created_at", "pk")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """Items of one page and the path of the next, None on the last."""
+
+    items: list[Item]
+    next_path: str | None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Link": f'<{self.next_path}>; rel="next"'} if self.next_path else {}
+
+
+def page_newest_first(request: Request, query: PageQuery, rows: "QuerySet[Row]") -> Page[Row]:
+    """A page of rows ordered by (created_at descending, primary key); any other order is a fault of ours."""
+    if tuple(rows.query.order_by) != _NEWEST_FIRST:
+        raise ValueError(f"not totally ordered: {rows.query.order_by}")
+    if query.cursor is not None:
+        at, pk = _read_cursor(query.cursor, rows)
+        rows = rows.filter(Q(created_at__lt=at) | Q(created_at=at, pk__gt=pk))
+    items = list(rows[: query.limit + 1])
+    return _page(request, items, query.limit, lambda row: [row.created_at.isoformat(), str(row.pk)])  # type: ignore[attr-defined]
+
+
+def page_by_key(
+    request: Request, query: PageQuery, rows: Sequence[Mapping[str, Any]], key: Callable[[Mapping[str, Any]], str]
+) -> Page[Mapping[str, Any]]:
+    """A page of rows that are already sorted by `key`, which no two share."""
+    if query.cursor is not None:
+        after = _decode(query.cursor)
+        if len(after) != 1:
+            raise _invalid(query.cursor)
+        rows = [row for row in rows if key(row) > after[0]]
+    return _page(request, list(rows[: query.limit + 1]), query.limit, lambda row: [key(row)])
+
+
+def _page(request: Request, items: list[Item], limit: int, cursor: Callable[[Item], list[str]]) -> Page[Item]:
+    if len(items) <= limit:
+        return Page(items, None)
+    kept = items[:limit]
+    parameters = request.query_params.copy()
+    parameters["cursor"] = _encode(cursor(kept[-1]))
+    return Page(kept, f"{request.path}?{parameters.urlencode()}")
+
+
+def _encode(parts: list[str]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
+
+
+def _decode(cursor: str) -> list[str]:
+    try:
+        parts = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, RecursionError):
+        raise _invalid(cursor) from None
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise _invalid(cursor)
+    return parts
+
+
+def _read_cursor(cursor: str, rows: "QuerySet[Row]") -> tuple[object, object]:
+    try:
+        at_text, pk_text = _decode(cursor)
+        at = datetime.fromisoformat(at_text).astimezone(UTC)
+        return at, rows.model._meta.pk.to_python(pk_text)
+    except (ValueError, OverflowError, ValidationError):
+        raise _invalid(cursor) from None
+
+
+def _invalid(cursor: str) -> ApiProblem:
+    fault = Fault(
+        code="invalid_cursor",
+        pointer="?cursor",
+        given=show(cursor),
+        allowed="the cursor of a `next` path",
+        detail="This cursor did not come from this list.",
+    )
+    return ApiProblem(INVALID_PARAMETER, "The cursor is not valid.", errors=[fault])

@@ -1,0 +1,147 @@
+"""Strict query parameters: each view names a closed pydantic model, and everything else in the query is an error.
+
+`refresh` is the exception: GET requests accept and ignore it, because adding something to the address is how
+spreadsheets are made to fetch again. `format` belongs to content negotiation.
+"""
+
+from datetime import date
+from typing import Annotated, Any, TypeVar
+
+from drf_spectacular.utils import OpenApiParameter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
+from rest_framework.request import Request
+
+from planner.api.problems import INVALID_PARAMETER, ApiProblem
+from planner.api.wire import Fault, RunState
+from planner.planning.errors import show
+
+MAX_WAIT_S = 20
+MAX_LIMIT = 500
+
+_CODES = {
+    "extra_forbidden": ("unknown_parameter", "a parameter of this address", "There is no such parameter here."),
+    "int_parsing": ("not_whole", "a whole number", "It must be a whole number."),
+    "int_parsing_size": ("not_whole", "a whole number", "It must be a whole number."),
+    "missing": ("missing", "required", "It is required."),
+}
+
+
+class Query(BaseModel):
+    """The parameters of one address."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _iso_date(value: object) -> object:
+    try:
+        if isinstance(value, str) and len(value) == 10:
+            return date.fromisoformat(value)
+    except ValueError:
+        pass
+    raise PydanticCustomError("not_a_date", "It must be a date.", {"allowed": "YYYY-MM-DD"})
+
+
+IsoDate = Annotated[date, BeforeValidator(_iso_date)]
+Text = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class NoQuery(Query):
+    """An address without parameters."""
+
+
+class PageQuery(Query):
+    """One page of a list."""
+
+    limit: int = Field(50, ge=1, le=MAX_LIMIT, description="Most items in one answer.")
+    cursor: Text | None = Field(None, description="Where the page starts; taken from `next` of the page before.")
+
+
+class RunListQuery(PageQuery):
+    """Which runs."""
+
+    state: RunState | None = Field(None, description="Only runs in this state.")
+
+
+class RunQuery(Query):
+    """How to read one run."""
+
+    wait: int = Field(
+        0, ge=0, le=MAX_WAIT_S, description="Seconds to hold the answer back while the run is unfinished."
+    )
+
+
+AnyQuery = TypeVar("AnyQuery", bound=Query)
+
+
+def read_query(request: Request, model: type[AnyQuery]) -> AnyQuery:
+    """The query as its model; ApiProblem 400 with every fault at once."""
+    ignored = {"format", "refresh"} if request.method in ("GET", "HEAD") else {"format"}
+    lists = {name: values for name, values in request.query_params.lists() if name not in ignored}
+    faults = [
+        _fault(name, "repeated_parameter", f"{len(values)} values", "one value", "It is given more than once.")
+        for name, values in lists.items()
+        if len(values) > 1
+    ]
+    try:
+        query = model.model_validate({name: values[-1] for name, values in lists.items()})
+    except ValidationError as error:
+        faults.extend(_translate(dict(e)) for e in error.errors(include_url=False))
+    if faults:
+        raise ApiProblem(INVALID_PARAMETER, "The query has parameters that are not accepted.", errors=faults)
+    return query
+
+
+def _translate(error: dict[str, Any]) -> Fault:
+    name, kind, ctx = str(error["loc"][0]), str(error["type"]), error.get("ctx") or {}
+    given = show(name if kind == "extra_forbidden" else error.get("input"))
+    if kind in _CODES:
+        code, allowed, detail = _CODES[kind]
+    elif kind in ("greater_than_equal", "less_than_equal"):
+        allowed = f"at {'least' if kind.startswith('greater') else 'most'} {ctx.get('ge', ctx.get('le'))}"
+        code, detail = "out_of_range", f"It must be {allowed}."
+    elif kind in ("string_too_long", "string_too_short"):
+        allowed = "1 to 200 characters"
+        code, detail = "wrong_length", f"It must have {allowed}."
+    elif kind == "literal_error":
+        allowed = str(ctx.get("expected", "")).replace("'", "")
+        code, detail = "unknown_choice", f"It must be {allowed}."
+    else:
+        code, allowed, detail = kind, str(ctx.get("allowed", "")), str(error["msg"])
+    return _fault(name, code, given, allowed, detail)
+
+
+def _fault(name: str, code: str, given: str, allowed: str, detail: str) -> Fault:
+    return Fault(code=code, pointer=f"?{show(name)}", given=given, allowed=allowed, detail=detail)
+
+
+def query_parameters(model: type[Query], *, formats: tuple[str, ...] = ("json",)) -> list[OpenApiParameter]:
+    """The OpenAPI parameters of a query model, with the two that every GET takes."""
+    properties = model.model_json_schema()["properties"] if model.model_fields else {}
+    own = [
+        OpenApiParameter(
+            name,
+            _parameter_schema(schema),
+            OpenApiParameter.QUERY,
+            description=schema.get("description", ""),
+        )
+        for name, schema in properties.items()
+    ]
+    shared = [
+        OpenApiParameter(
+            "refresh", str, OpenApiParameter.QUERY, description="Ignored; changes the address for a cache."
+        ),
+        OpenApiParameter(
+            "format",
+            {"type": "string", "enum": list(formats)},
+            OpenApiParameter.QUERY,
+            description="Format of the answer; goes before the Accept header.",
+        ),
+    ]
+    return own + shared
+
+
+def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter that is left out is not null: keep what it may be when it is there."""
+    present = next((option for option in schema.get("anyOf", ()) if option.get("type") != "null"), schema)
+    return {key: value for key, value in present.items() if key not in ("title", "description")}

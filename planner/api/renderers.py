@@ -1,0 +1,80 @@
+"""JSON and CSV as this API writes them."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from rest_framework.renderers import BaseRenderer
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows with their columns in a fixed order."""
+
+    columns: Sequence[str]
+    rows: Sequence[Mapping[str, Any]]
+
+
+class Json(BaseRenderer):
+    """Compact JSON in UTF-8. Decimals are numbers; NaN and infinity are refused as a fault of ours."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+        return text.encode()
+
+
+class Csv(BaseRenderer):
+    """A table by RFC 4180: one header row, decimal point, no byte-order mark, nothing that a sheet would execute."""
+
+    media_type = "text/csv"
+    format = "csv"
+    charset = "utf-8"
+
+    def render(self, data: Table, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
+        out = io.StringIO()
+        writer = csv.writer(out)
+        writer.writerow(data.columns)
+        writer.writerows([_cell(row.get(column)) for column in data.columns] for row in data.rows)
+        return out.getvalue().encode()
+
+
+def _cell(value: Any) -> str:
+    """Empty for null; numbers as JSON writes them; lists joined by "; "; text made harmless."""
+    if value is None:
+        return ""
+    if isinstance(value, bool | int | float | Decimal):
+        return json.dumps(value, allow_nan=False, default=_plain)
+    if isinstance(value, list | tuple) and all(isinstance(item, str | int | float) for item in value):
+        return _harmless("; ".join(str(item) for item in value))
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
+    return _harmless(value if isinstance(value, str) else str(_plain(value)))
+
+
+def _harmless(text: str) -> str:
+    """Text that a spreadsheet would read as a formula gets an apostrophe in front."""
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA_STARTS) else text
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} cannot be written")

@@ -1,0 +1,59 @@
+"""Limits per token: so many requests in each window, counted in the cache, answered with 429 and Retry-After."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from django.core.cache import cache
+from rest_framework.request import Request
+from rest_framework.settings import api_settings
+from rest_framework.throttling import BaseThrottle
+
+from planner.api.access import Caller
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
+
+_WINDOW_S = 60
+
+
+class _Window(BaseThrottle):
+    """At most `rate` requests per minute and caller; windows are whole minutes."""
+
+    limit_name: ClassVar[str]
+    methods: ClassVar[frozenset[str] | None] = None
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        caller: Caller | None = getattr(view, "caller", None)
+        if caller is None or (self.methods is not None and request.method not in self.methods):
+            return True
+        self._now_s = time.time()
+        key = f"api:{self.limit_name}:{caller.key}:{int(self._now_s // _WINDOW_S)}"
+        cache.add(key, 0, timeout=2 * _WINDOW_S)
+        try:
+            count = cache.incr(key)
+        except ValueError:  # evicted in between: better one request too many than a failure
+            return True
+        return count <= _per_minute(self.limit_name)
+
+    def wait(self) -> float:
+        return math.ceil(_WINDOW_S - self._now_s % _WINDOW_S)
+
+
+def _per_minute(name: str) -> int:
+    return int(str(api_settings.DEFAULT_THROTTLE_RATES[name]))
+
+
+class EveryRequest(_Window):
+    """All requests of a caller; wide enough for a sheet of 500 cells."""
+
+    limit_name = "requests_per_minute"
+
+
+class NewRuns(_Window):
+    """Requests that may start a run."""
+
+    limit_name = "new_runs_per_minute"
+    methods = frozenset({"POST"})

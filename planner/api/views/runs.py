@@ -1,0 +1,180 @@
+"""Runs: start, list, read, cancel, and the report."""
+
+import re
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+
+from planner.api import openapi
+from planner.api.answers import answer, answer_bytes
+from planner.api.body import read_json_body
+from planner.api.pagination import page_newest_first
+from planner.api.problems import IDEMPOTENCY_CONFLICT, INVALID_PARAMETER, NO_REPORT, ApiProblem
+from planner.api.query import NoQuery, RunListQuery, RunQuery, read_query
+from planner.api.scenario_body import request_sha256, scenario_to_run
+from planner.api.throttles import EveryRequest, NewRuns
+from planner.api.views.base import ApiView
+from planner.api.waiting import wait_while
+from planner.api.wire import Fault, RunDetail, RunFailure, RunLinks, RunPage, RunSummary, ScenarioRef
+from planner.planning.errors import show
+from planner.runs.models import FINAL_STATES, Run, State
+from planner.runs.selectors import run_get, run_report_bytes, runs_of
+from planner.runs.services import IdempotencyConflict, run_cancel, run_submit
+from planner.teams.models import Scope
+
+POLL_AGAIN_S = 2
+PATH = "/api/v1/runs"
+_KEY = re.compile(r"[\x21-\x7e]{1,200}")
+
+
+class RunList(ApiView):
+    """All runs of the team."""
+
+    scopes: ClassVar = {"POST": Scope.RUN}
+    throttle_classes = [EveryRequest, NewRuns]
+
+    @extend_schema(**openapi.RUN_LIST)
+    def get(self, request: Request) -> HttpResponse:
+        query = read_query(request, RunListQuery)
+        rows = runs_of(self.caller.team).select_related("scenario_version")
+        if query.state is not None:
+            rows = rows.filter(state=query.state)
+        page = page_newest_first(request, query, rows)
+        body = RunPage(items=[RunSummary(**_summary(run)) for run in page.items], next=page.next_path)
+        return answer(request, body, headers=page.headers)
+
+    @extend_schema(**openapi.RUN_START)
+    def post(self, request: Request) -> HttpResponse:
+        read_query(request, NoQuery)
+        key = _idempotency_key(request)
+        raw = read_json_body(request)
+        parsed, version = scenario_to_run(raw, self.caller.team)
+        try:
+            run = run_submit(
+                team=self.caller.team,
+                user=self.caller.user,
+                parsed=parsed,
+                scenario_version=version,
+                idempotency_key=key,
+                request_sha256=request_sha256(raw),
+            )
+        except IdempotencyConflict:
+            raise ApiProblem(
+                IDEMPOTENCY_CONFLICT, "Send a new key with a new request; the first run of this key stands."
+            ) from None
+        headers = {"Location": _path(run), **_retry_after(run)}
+        return answer(request, _detail(run), status=202, headers=headers)
+
+
+class RunItem(ApiView):
+    """One run."""
+
+    scopes: ClassVar = {"DELETE": Scope.RUN}
+
+    @extend_schema(**openapi.RUN_READ)
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        query = read_query(request, RunQuery)
+        open_rows = runs_of(self.caller.team).filter(pk=run_id).exclude(state__in=FINAL_STATES)
+        wait_while(open_rows.exists, query.wait)
+        run = _find(self.caller.team, run_id)
+        return answer(request, _detail(run), headers=_retry_after(run))
+
+    @extend_schema(**openapi.RUN_CANCEL)
+    def delete(self, request: Request, run_id: UUID) -> HttpResponse:
+        read_query(request, NoQuery)
+        run_cancel(run=_find(self.caller.team, run_id))
+        run = _find(self.caller.team, run_id)
+        if run.state in FINAL_STATES:
+            return HttpResponse(status=204)
+        return answer(request, _detail(run), status=202, headers={"Location": _path(run), **_retry_after(run)})
+
+
+class RunReport(ApiView):
+    """The report of one run."""
+
+    @extend_schema(**openapi.RUN_REPORT)
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        read_query(request, NoQuery)
+        try:
+            run = run_get(self.caller.team, run_id)
+        except Run.DoesNotExist:
+            raise NotFound("The team has no such run.") from None
+        report = run_report_bytes(run)
+        if report is None:
+            raise _no_report(run)
+        return answer_bytes(request, report, "application/json")
+
+
+def _find(team: Any, run_id: UUID) -> Run:
+    """The run without its two heavy texts, which no answer but the report needs."""
+    rows = runs_of(team).defer(None).defer("body", "report").select_related("scenario_version")
+    run = rows.filter(pk=run_id).first()
+    if run is None:
+        raise NotFound("The team has no such run.")
+    return run
+
+
+def _idempotency_key(request: Request) -> str | None:
+    key = request.headers.get("Idempotency-Key")
+    if key is None or _KEY.fullmatch(key):
+        return key
+    allowed = "1 to 200 visible ASCII characters"
+    fault = Fault(
+        code="invalid_key",
+        pointer="Idempotency-Key",
+        given=show(key),
+        allowed=allowed,
+        detail=f"The key must be {allowed}.",
+    )
+    raise ApiProblem(INVALID_PARAMETER, "The Idempotency-Key is not valid.", errors=[fault])
+
+
+def _no_report(run: Run) -> ApiProblem:
+    if run.state not in FINAL_STATES:
+        return ApiProblem(NO_REPORT, f"The run is {run.state}; ask again when it is done.", headers=_retry_after(run))
+    detail = "The run was cancelled." if run.state == State.CANCELLED else "The run failed."
+    failure = run.failure or {}
+    errors = [
+        Fault(
+            code=str(failure.get("code", run.state)),
+            pointer="",
+            given="",
+            allowed="",
+            detail=str(failure.get("detail", detail)),
+        )
+    ]
+    return ApiProblem(NO_REPORT, detail, errors=errors)
+
+
+def _retry_after(run: Run) -> dict[str, str]:
+    return {} if run.state in FINAL_STATES else {"Retry-After": str(POLL_AGAIN_S)}
+
+
+def _path(run: Run) -> str:
+    return f"{PATH}/{run.pk}"
+
+
+def _summary(run: Run) -> dict[str, Any]:
+    version = run.scenario_version
+    return {
+        "id": run.pk,
+        "name": run.name,
+        "state": run.state,
+        "progress_ratio": run.progress_ratio,
+        "stage": run.stage,
+        "cancel_requested": run.cancel_requested,
+        "scenario_version": version and ScenarioRef(scenario_id=version.scenario_id, number=version.number),
+        "failure": run.failure and RunFailure(**{key: str(run.failure.get(key, "")) for key in ("code", "detail")}),
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "links": RunLinks(own=_path(run), report=f"{_path(run)}/report" if run.state == State.DONE else None),
+    }
+
+
+def _detail(run: Run) -> RunDetail:
+    return RunDetail(**_summary(run), candidates=run.partial)
