@@ -43,15 +43,23 @@ USUALLY_KEPT = frozenset({"embedding", "head", "router", "norms", "vision", "ind
 
 @dataclass(frozen=True, slots=True)
 class WeightFormat:
-    """The number format of every component of a checkpoint. `name` is the format of the bulk of the weights."""
+    """The number format of every component of a checkpoint. `name` is the format of the bulk of the weights.
+
+    Components in `kept` stand in `kept_dtype` (16 bit), those in `overrides` in a format of their own, all others in
+    `quantised_dtype`.
+    """
 
     name: str
     kept_dtype: str
     quantised_dtype: str
     kept: frozenset[str]
+    overrides: tuple[tuple[str, str], ...] = ()
+    scale_block: int = 0
 
     def dtype_of(self, component: str) -> str:
-        return self.kept_dtype if component in self.kept else self.quantised_dtype
+        if component in self.kept:
+            return self.kept_dtype
+        return dict(self.overrides).get(component, self.quantised_dtype)
 
     def bytes_per_param(self, component: str) -> float:
         return BYTES_PER_PARAM[self.dtype_of(component)]

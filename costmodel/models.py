@@ -43,6 +43,7 @@ class AttentionGroup:
     indexer_topk: int = 0
     conv_state_values: int = 0
     recurrent_state_values: int = 0
+    recurrent_state_dtype: str = "auto"
     compression_ratio: int = 1
 
     @property
@@ -83,9 +84,10 @@ class MlpGroup:
 class ModelSpec:
     """A model's architecture. `layer_map[i]` is (attention group, MLP group) of layer i, -1 where it has none.
 
-    `params_total` counts the base model as the checkpoint's public size does; `mtp_params` (multi-token prediction
-    layers on disk) and `vision_params` stand beside it. `params_active` are read for one token, the input embedding
-    included; `params_active_matmul` without the lookup.
+    `params_total` counts the base model as the checkpoint's public size does. Beside it stand `mtp_params`
+    (multi-token prediction layers on disk, `mtp_embedding_params` of them copies of embedding and head) and
+    `vision_params`. `params_active` are read for one token, the input embedding included; `params_active_matmul`
+    without the lookup.
     """
 
     id: str
@@ -104,6 +106,7 @@ class ModelSpec:
     norm_params_per_layer: int
     final_norm_params: int
     mtp_params: int = 0
+    mtp_embedding_params: int = 0
     vision_params: int = 0
     vision: bool = False
     other_params: int = 0
