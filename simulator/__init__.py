@@ -1,0 +1,81 @@
+"""What happens to requests under load: continuous batching and paged KV, simulated at iteration level.
+
+>>> import numpy as np
+>>> config = EngineConfig(max_num_seqs=64, max_num_batched_tokens=2048, num_blocks=4000, max_model_len=8192)
+>>> step_time = linear_step_time(config, step_ps=6_000_000_000, decode_seq_ps=20_000_000, prefill_token_ps=30_000_000)
+>>> rng = np.random.default_rng(1)
+>>> workload = Workload(
+...     arrival_ps=poisson_arrivals_ps(4.0, 400, rng),
+...     prompt_tokens=lognormal_tokens(400, rng, mean=1155, p95=3200),
+...     output_tokens=fixed_tokens(100, 400),
+... )
+>>> log = simulate(config, step_time, workload, engine="reference")
+>>> summary = summarise(log, slo=[GoodputSlo(ttft_ms=1000, tpot_ms=50)], stationary=True)
+>>> summary.finished, summary.stability.verdict, round(summary.goodput[0].ratio, 2)
+(400, 'steady', 1.0)
+"""
+
+from simulator.arrivals import (
+    burst_arrivals_ps,
+    constant_arrivals_ps,
+    gamma_arrivals_ps,
+    poisson_arrivals_ps,
+    replay_arrivals_ps,
+    shaped_arrivals_ps,
+)
+from simulator.config import EngineConfig
+from simulator.engine import simulate
+from simulator.errors import SimulationCancelled, SimulatorError
+from simulator.lengths import (
+    CutTokens,
+    cut_to_context,
+    empirical_tokens,
+    fixed_tokens,
+    lognormal_parameters,
+    lognormal_tokens,
+    uniform_tokens,
+)
+from simulator.metrics import Goodput, GoodputSlo, Latency, LittlesLaw, Summary, summarise, sustained_rps
+from simulator.records import EventLog
+from simulator.shapes import SHAPES, weekly_shape
+from simulator.stability import Stability
+from simulator.statistics import Interval
+from simulator.steptime import StepTime, linear_step_time
+from simulator.workload import BlockHashes, Workload, shared_prefix
+
+__all__ = [
+    "SHAPES",
+    "BlockHashes",
+    "CutTokens",
+    "EngineConfig",
+    "EventLog",
+    "Goodput",
+    "GoodputSlo",
+    "Interval",
+    "Latency",
+    "LittlesLaw",
+    "SimulationCancelled",
+    "SimulatorError",
+    "Stability",
+    "StepTime",
+    "Summary",
+    "Workload",
+    "burst_arrivals_ps",
+    "constant_arrivals_ps",
+    "cut_to_context",
+    "empirical_tokens",
+    "fixed_tokens",
+    "gamma_arrivals_ps",
+    "linear_step_time",
+    "lognormal_parameters",
+    "lognormal_tokens",
+    "poisson_arrivals_ps",
+    "replay_arrivals_ps",
+    "shaped_arrivals_ps",
+    "shared_prefix",
+    "simulate",
+    "summarise",
+    "sustained_rps",
+    "uniform_tokens",
+    "weekly_shape",
+]

@@ -1,0 +1,80 @@
+"""The paged KV pool and its prefix cache, as the reference engine uses them."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+Key = int
+
+
+class BlockPool:
+    """Blocks with reference counts; free ones stand in a queue, the next to be taken first.
+
+    A free block keeps its content, and can be hit, until it is taken for something else. Blocks are freed to the end of
+    the queue, a request's last block before its first: least recently used first, a chain's tail before its head.
+    """
+
+    def __init__(self, num_blocks: int) -> None:
+        self.num_blocks = num_blocks
+        self._free: OrderedDict[int, None] = OrderedDict((block, None) for block in range(num_blocks))
+        self._references = [0] * num_blocks
+        self._key_of: dict[int, Key] = {}
+        self._block_of: dict[Key, int] = {}
+
+    @property
+    def free(self) -> int:
+        """Blocks that nobody holds (cached ones included: they can be taken)."""
+        return len(self._free)
+
+    @property
+    def used(self) -> int:
+        return self.num_blocks - len(self._free)
+
+    def lookup(self, keys: Sequence[Key]) -> list[int]:
+        """The cached blocks of a chain, up to the first miss."""
+        hits = []
+        for key in keys:
+            block = self._block_of.get(key)
+            if block is None:
+                break
+            hits.append(block)
+        return hits
+
+    def unreferenced(self, blocks: Sequence[int]) -> int:
+        """How many of these blocks stand in the free queue, so that holding them takes from it."""
+        return sum(self._references[block] == 0 for block in blocks)
+
+    def hold(self, blocks: Sequence[int]) -> None:
+        """One more reference for each block."""
+        for block in blocks:
+            if self._references[block] == 0:
+                del self._free[block]
+            self._references[block] += 1
+
+    def take(self, count: int) -> list[int]:
+        """`count` blocks from the head of the free queue; their old content is lost. The caller has checked `free`."""
+        taken = [self._free.popitem(last=False)[0] for _ in range(count)]
+        for block in taken:
+            self._forget(block)
+            self._references[block] = 1
+        return taken
+
+    def release(self, blocks: Sequence[int]) -> None:
+        """Give up one reference of each of a request's blocks (in chain order), the tail first."""
+        for block in reversed(blocks):
+            self._references[block] -= 1
+            if self._references[block] == 0:
+                self._free[block] = None
+
+    def publish(self, block: int, key: Key) -> None:
+        """From now on a lookup of `key` finds `block`, full and computed: the newest copy of a content counts."""
+        older = self._block_of.get(key)
+        if older is not None:
+            self._forget(older)
+        self._forget(block)
+        self._block_of[key] = block
+        self._key_of[block] = key
+
+    def _forget(self, block: int) -> None:
+        key = self._key_of.pop(block, None)
+        if key is not None:
+            del self._block_of[key]

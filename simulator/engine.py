@@ -1,0 +1,42 @@
+"""`simulate`: one replica, one workload, one event log."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from simulator.config import EngineConfig
+from simulator.errors import SimulatorError, require_int
+from simulator.records import EventLog
+from simulator.reference import simulate_reference
+from simulator.requests import BlockContent
+from simulator.steptime import StepTime
+from simulator.workload import Workload
+
+Engine = Literal["reference"]
+
+
+def simulate(
+    config: EngineConfig,
+    step_time: StepTime,
+    workload: Workload,
+    *,
+    engine: Engine = "reference",
+    until_ps: int | None = None,
+    on_progress: Callable[[float], bool] | None = None,
+) -> EventLog:
+    """Serve `workload` on one replica and return its EventLog.
+
+    engine       `reference` steps every iteration
+    until_ps     stop at the first step boundary at or after this time; what is not done by then is `unfinished`
+    on_progress  called now and then with the share of requests that have ended; answering False raises
+                 SimulationCancelled
+
+    Raises SimulatorError for a configuration, step time or workload that cannot be simulated.
+    """
+    step_time.longest_step_ps(config)
+    if until_ps is not None:
+        until_ps = require_int("until_ps", until_ps, 0, 2**61)
+    if config.enable_prefix_caching:
+        BlockContent(workload, config.block_size)  # refuses recorded blocks that this block size does not divide
+    if engine != "reference":
+        raise SimulatorError("unknown_engine", "engine", f"must be reference, got {engine!r}")
+    return simulate_reference(config, step_time, workload, until_ps, on_progress)

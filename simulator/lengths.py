@@ -1,0 +1,107 @@
+"""How long prompts and outputs are, in tokens: whole numbers of at least 1."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.errors import SimulatorError, require_int, require_number
+from simulator.steptime import IntArray
+
+Z95 = 1.6448536269514722  # 95th percentile of the standard normal
+MAX_P95_TO_MEAN = math.exp(Z95**2 / 2)  # 3.868: beyond it no lognormal has this mean and p95
+MAX_TOKENS = 10**9
+
+
+class CutTokens(NamedTuple):
+    """Lengths cut to a context: `cut_ratio` is the share of requests that lost tokens."""
+
+    prompt_tokens: IntArray
+    output_tokens: IntArray
+    cut_ratio: float
+
+
+def fixed_tokens(tokens: int, count: int) -> IntArray:
+    """`count` times the same length."""
+    return np.full(require_int("count", count, 1, 10**9), require_int("tokens", tokens, 1, MAX_TOKENS), np.int64)
+
+
+def uniform_tokens(low: int, high: int, count: int, rng: np.random.Generator) -> IntArray:
+    """`count` lengths, each whole number from `low` to `high` (both included) equally likely."""
+    low, high = require_int("low", low, 1, MAX_TOKENS), require_int("high", high, 1, MAX_TOKENS)
+    if high < low:
+        raise SimulatorError("out_of_range", "high", f"must be at least low ({low}), got {high}")
+    return rng.integers(low, high + 1, require_int("count", count, 1, 10**9), dtype=np.int64)
+
+
+def lognormal_parameters(mean: float, *, p95: float | None = None, p50: float | None = None) -> tuple[float, float]:
+    """(mu, sigma) of the lognormal with this mean and p95, or this mean and median.
+
+    ln(p95/mean) = z·sigma - sigma²/2 has two roots; the smaller is taken. p95/mean must lie in (1, 3.868];
+    a median must be below the mean. Raises SimulatorError otherwise.
+    """
+    mean = require_number("mean", mean, 0.0, MAX_TOKENS, exclusive=True)
+    if (p95 is None) == (p50 is None):
+        raise SimulatorError("ambiguous", "p95", "give either p95 or p50 beside the mean")
+    if p95 is not None:
+        ratio = require_number("p95", p95, 0.0, MAX_TOKENS, exclusive=True) / mean
+        if not 1.0 < ratio <= MAX_P95_TO_MEAN:
+            raise SimulatorError(
+                "no_such_lognormal", "p95", f"p95 / mean must be above 1 and at most 3.868, got {ratio:.3f}"
+            )
+        sigma = Z95 - math.sqrt(max(0.0, Z95**2 - 2.0 * math.log(ratio)))
+    else:
+        ratio = mean / require_number("p50", p50, 0.0, MAX_TOKENS, exclusive=True)
+        if ratio <= 1.0:
+            raise SimulatorError("no_such_lognormal", "p50", "the median must be below the mean")
+        sigma = math.sqrt(2.0 * math.log(ratio))
+    return math.log(mean) - sigma**2 / 2, sigma
+
+
+def lognormal_tokens(
+    count: int,
+    rng: np.random.Generator,
+    *,
+    mean: float,
+    p95: float | None = None,
+    p50: float | None = None,
+    prefix_tokens: int = 0,
+) -> IntArray:
+    """`count` lognormal lengths by mean and p95 (or p50), rounded, at least 1.
+
+    With a shared prefix the remainder is drawn, by the stated mean and percentile minus the prefix (both must stay
+    positive), and the prefix is added again: the returned lengths are those of whole prompts.
+    """
+    prefix = require_int("prefix_tokens", prefix_tokens, 0, MAX_TOKENS)
+    for field, value in (("mean", mean), ("p95", p95), ("p50", p50)):
+        if prefix and value is not None and value <= prefix:
+            raise SimulatorError("prefix_too_long", "prefix_tokens", f"must be below {field} ({value}), got {prefix}")
+    mu, sigma = lognormal_parameters(
+        mean - prefix, p95=None if p95 is None else p95 - prefix, p50=None if p50 is None else p50 - prefix
+    )
+    draws = np.exp(mu + sigma * rng.standard_normal(require_int("count", count, 1, 10**9)))
+    return np.clip(np.rint(draws), 1, MAX_TOKENS).astype(np.int64) + prefix
+
+
+def empirical_tokens(
+    prompt_tokens: npt.ArrayLike, output_tokens: npt.ArrayLike, count: int, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """`count` (prompt, output) pairs drawn with replacement from observed pairs, so that their correlation stays."""
+    prompts, outputs = np.asarray(prompt_tokens), np.asarray(output_tokens)
+    if prompts.shape != outputs.shape or prompts.ndim != 1 or prompts.size == 0:
+        raise SimulatorError("shape", "output_tokens", "observed prompts and outputs must be two equally long lists")
+    for field, values in (("prompt_tokens", prompts), ("output_tokens", outputs)):
+        if values.dtype.kind not in "iu" or values.min() < 1 or values.max() > MAX_TOKENS:
+            raise SimulatorError("out_of_range", field, f"must be whole numbers in 1..{MAX_TOKENS}")
+    chosen = rng.integers(0, prompts.size, require_int("count", count, 1, 10**9))
+    return prompts[chosen].astype(np.int64), outputs[chosen].astype(np.int64)
+
+
+def cut_to_context(prompt_tokens: IntArray, output_tokens: IntArray, max_model_len: int) -> CutTokens:
+    """Cut prompts so that one output token fits, then outputs so that the sum is at most `max_model_len`."""
+    limit = require_int("max_model_len", max_model_len, 2)
+    prompts = np.minimum(prompt_tokens, limit - 1)
+    outputs = np.minimum(output_tokens, limit - prompts)
+    cut = (prompts < prompt_tokens) | (outputs < output_tokens)
+    return CutTokens(prompts, outputs, float(cut.mean()) if cut.size else 0.0)

@@ -1,0 +1,298 @@
+"""From an event log to the figures people ask for: latencies, goodput, throughput, utilisation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.errors import SimulatorError, require_number
+from simulator.records import FINISHED, ITL_SLICES, UNFINISHED, UNSERVABLE, EventLog
+from simulator.stability import Stability, judge_stability
+from simulator.statistics import (
+    PERCENTILES,
+    SAMPLES_NEEDED,
+    FloatArray,
+    Interval,
+    batch_interval,
+    nearest_rank,
+    weighted_nearest_rank,
+)
+from simulator.steptime import PS_PER_MS, PS_PER_S
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class GoodputSlo:
+    """Thresholds a request must meet all at once; None: not asked for. At least one is needed."""
+
+    ttft_ms: float | None = None
+    tpot_ms: float | None = None
+    e2e_ms: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [("ttft_ms", self.ttft_ms), ("tpot_ms", self.tpot_ms), ("e2e_ms", self.e2e_ms)]
+        if all(value is None for _, value in given):
+            raise SimulatorError("empty", "slo", "needs at least one threshold")
+        for field, value in given:
+            if value is not None:
+                require_number(field, value, 0.0, exclusive=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """One latency in milliseconds: nearest-rank percentiles, None where `withheld` says why.
+
+    intervals: 95 % batch-means intervals of `mean` and of the percentiles that have one.
+    """
+
+    samples: int
+    mean_ms: float | None
+    p50_ms: float | None
+    p90_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    intervals: Mapping[str, Interval]
+    withheld: Mapping[str, str]
+
+    def percentile_ms(self, percentile: int) -> float | None:
+        """p50, p90, p95 or p99 by number."""
+        return {50: self.p50_ms, 90: self.p90_ms, 95: self.p95_ms, 99: self.p99_ms}[percentile]
+
+
+@dataclass(frozen=True, slots=True)
+class Goodput:
+    """Requests that met every threshold of `slo`: as a share of all that were sent, and per second of the run."""
+
+    slo: GoodputSlo
+    ratio: float
+    rps: float
+
+
+@dataclass(frozen=True, slots=True)
+class LittlesLaw:
+    """L = lambda * W over the whole run, as bookkeeping: `product` and `measured` agree when the columns are sound."""
+
+    arrival_rps: float
+    mean_time_s: float
+    product: float
+    measured: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Figures of one run. Latencies and goodput leave out the warm-up; rates and means over time are of the whole run.
+
+    basis         `stationary`: percentiles stand for the load (withheld when unstable); `run`: they are of this run
+    ttft          arrival to first token, plus request_ps;  e2e: arrival to last token, plus request_ps
+    tpot          (last - first token) / (output - 1), one value per request, undefined for one token
+    itl           gaps between tokens, one value per gap, upper edge of bins 0.4 % wide
+    queue         arrival to first admission
+    served_rps    finished requests over the time from first arrival to last finish; sustained_rps without ramp-up:
+                  (n - 1) / (last finish - first finish)
+    cache_hit_ratio   cached over asked-for prompt tokens at first admission;  preemption_ratio: preempted requests'
+                  share of the admitted ones
+    seats_mean, waiting_mean, kv_mean_ratio   means over the whole run, idle time included
+    """
+
+    basis: Literal["stationary", "run"]
+    requests: int
+    finished: int
+    unservable: int
+    unfinished: int
+    ttft: Latency
+    tpot: Latency
+    itl: Latency
+    e2e: Latency
+    queue: Latency
+    goodput: tuple[Goodput, ...]
+    duration_s: float
+    offered_rps: float
+    served_rps: float
+    sustained_rps: float | None
+    prompt_tokens_per_s: float
+    output_tokens_per_s: float
+    busy_ratio: float
+    seats_mean: float
+    seats_ratio: float
+    waiting_mean: float
+    concurrency_mean: float
+    kv_mean_ratio: float
+    kv_peak_ratio: float
+    cache_hit_ratio: float
+    preemptions: int
+    preemption_ratio: float
+    steps: int
+    littles_law: LittlesLaw
+    stability: Stability | None
+
+
+def summarise(
+    log: EventLog,
+    *,
+    slo: Sequence[GoodputSlo] = (),
+    warmup_ratio: float = 0.0,
+    stationary: bool = False,
+) -> Summary:
+    """Summarise a run. `warmup_ratio`: the first share of requests, by arrival, left out of latencies and goodput.
+
+    `stationary=True` says that the load has one constant rate, so that percentiles would be those of a steady state:
+    they are withheld when the run was unstable. Otherwise they are those of this run (a trace, a burst, a batch).
+    """
+    warmup_ratio = require_number("warmup_ratio", warmup_ratio, 0.0, 0.9)
+    counted = np.arange(len(log)) >= int(len(log) * warmup_ratio)
+    done = counted & (log.outcome == FINISHED)
+    stability = judge_stability(log, warmup_ratio) if stationary else None
+    withheld = (
+        "the queue grows without bound: there is no steady state"
+        if stability and stability.verdict == "unstable"
+        else ""
+    )
+    several = done & (log.output_tokens > 1)
+    started = counted & (log.first_token_ps >= 0)
+    return Summary(
+        basis="stationary" if stationary else "run",
+        requests=len(log),
+        finished=int((log.outcome == FINISHED).sum()),
+        unservable=int((log.outcome == UNSERVABLE).sum()),
+        unfinished=int((log.outcome == UNFINISHED).sum()),
+        ttft=_latency(ttft_ms(log)[started], withheld),
+        tpot=_latency(tpot_ms(log)[several], withheld),
+        itl=_itl(log, warmup_ratio, withheld),
+        e2e=_latency(e2e_ms(log)[done], withheld),
+        queue=_latency(((log.admitted_ps - log.arrival_ps) / PS_PER_MS)[counted & (log.admitted_ps >= 0)], withheld),
+        goodput=tuple(_goodput(log, target, counted) for target in slo),
+        stability=stability,
+        **_rates(log),
+    )
+
+
+def ttft_ms(log: EventLog) -> FloatArray:
+    """Time to first token of every request; meaningless where first_token_ps is -1."""
+    return (log.first_token_ps - log.arrival_ps + log.request_ps) / PS_PER_MS
+
+
+def e2e_ms(log: EventLog) -> FloatArray:
+    """Arrival to last token of every request; meaningless where it did not finish."""
+    return (log.finish_ps - log.arrival_ps + log.request_ps) / PS_PER_MS
+
+
+def tpot_ms(log: EventLog) -> FloatArray:
+    """Time per output token without the first; NaN for one token, where it is undefined."""
+    gaps = np.where(log.output_tokens > 1, log.output_tokens - 1, np.nan)
+    return (log.finish_ps - log.first_token_ps) / gaps / PS_PER_MS
+
+
+def sustained_rps(finish_ps: Sequence[int]) -> float | None:
+    """(n - 1) / (last - first finish): the rate of a busy server without the bias of its ramp-up. None below two."""
+    if len(finish_ps) < 2 or max(finish_ps) == min(finish_ps):
+        return None
+    return (len(finish_ps) - 1) / ((max(finish_ps) - min(finish_ps)) / PS_PER_S)
+
+
+def _latency(values: FloatArray, withheld: str) -> Latency:
+    ordered = np.sort(values)
+    figures: dict[str, float | None] = {"mean": float(values.mean()) if values.size else None}
+    for percentile in PERCENTILES:
+        enough = values.size >= SAMPLES_NEEDED[percentile]
+        figures[f"p{percentile}"] = nearest_rank(ordered, percentile) if enough else None
+    intervals = {"mean": batch_interval(values, None)} | {f"p{p}": batch_interval(values, p) for p in PERCENTILES}
+    return _latency_of(figures, intervals, values.size, withheld)
+
+
+def _itl(log: EventLog, warmup_ratio: float, withheld: str) -> Latency:
+    chosen = log.itl_slice >= int(ITL_SLICES * warmup_ratio)
+    upper, count = log.itl_upper_ps[chosen], log.itl_count[chosen]
+    order = np.argsort(upper, kind="stable")
+    values, weights = upper[order] / PS_PER_MS, count[order]
+    samples = int(weights.sum())
+    figures: dict[str, float | None] = {"mean": float((values * weights).sum() / samples) if samples else None}
+    for percentile in PERCENTILES:
+        enough = samples >= SAMPLES_NEEDED[percentile]
+        figures[f"p{percentile}"] = weighted_nearest_rank(values, weights, percentile) if enough else None
+    return _latency_of(figures, {}, samples, withheld)
+
+
+def _latency_of(
+    figures: Mapping[str, float | None], intervals: Mapping[str, Interval | None], samples: int, withheld: str
+) -> Latency:
+    if withheld:
+        return Latency(samples, None, None, None, None, None, {}, dict.fromkeys(figures, withheld))
+    missing = {
+        name: f"{samples} samples, needs {SAMPLES_NEEDED[int(name[1:])] if name != 'mean' else 1}"
+        for name, value in figures.items()
+        if value is None
+    }
+    known = {
+        name: interval for name, interval in intervals.items() if interval is not None and figures[name] is not None
+    }
+    return Latency(
+        samples, figures["mean"], figures["p50"], figures["p90"], figures["p95"], figures["p99"], known, missing
+    )
+
+
+def _goodput(log: EventLog, slo: GoodputSlo, counted: BoolArray) -> Goodput:
+    """Unservable and unfinished requests met nothing; a request of one token cannot miss a TPOT threshold."""
+    good = counted & (log.outcome == FINISHED)
+    if slo.ttft_ms is not None:
+        good &= ttft_ms(log) <= slo.ttft_ms
+    if slo.tpot_ms is not None:
+        good &= ~(tpot_ms(log) > slo.tpot_ms)
+    if slo.e2e_ms is not None:
+        good &= e2e_ms(log) <= slo.e2e_ms
+    seconds = _span_s(log, counted)
+    return Goodput(slo, float(good.sum() / counted.sum()), float(good.sum() / seconds) if seconds else 0.0)
+
+
+def _span_s(log: EventLog, rows: BoolArray) -> float:
+    """From the first arrival of these rows to the end of the last of them, or of the run where one did not end."""
+    finish = log.finish_ps[rows]
+    last = log.end_ps if (finish < 0).any() else int(finish.max())
+    return max(0, last - int(log.arrival_ps[rows][0])) / PS_PER_S
+
+
+def _rates(log: EventLog) -> dict[str, Any]:
+    done = log.outcome == FINISHED
+    admitted = log.admitted_ps >= 0
+    end_s, span_s = log.end_ps / PS_PER_S, _span_s(log, np.ones(len(log), bool))
+    arrived = int((log.arrival_ps <= log.end_ps).sum())
+    gap_s = (int(log.arrival_ps[arrived - 1]) - int(log.arrival_ps[0])) / PS_PER_S if arrived else 0.0
+    end = max(1, log.end_ps)
+    asked = int(log.prompt_tokens[admitted].sum())
+    return {
+        "duration_s": end_s,
+        "offered_rps": (arrived - 1) / gap_s if gap_s else 0.0,
+        "served_rps": _over(int(done.sum()), span_s),
+        "sustained_rps": sustained_rps(log.finish_ps[done].tolist()),
+        "prompt_tokens_per_s": _over(int(log.prompt_tokens[done].sum()), span_s),
+        "output_tokens_per_s": _over(int(log.generated_tokens.sum()), span_s),
+        "busy_ratio": log.busy_ps / end,
+        "seats_mean": log.seat_ps / end,
+        "seats_ratio": log.seat_ps / end / log.max_num_seqs,
+        "waiting_mean": log.waiting_ps / end,
+        "concurrency_mean": (log.seat_ps + log.waiting_ps) / end,
+        "kv_mean_ratio": log.kv_block_ps / end / log.num_blocks,
+        "kv_peak_ratio": log.kv_peak_blocks / log.num_blocks,
+        "cache_hit_ratio": int(log.cached_tokens[admitted].sum()) / asked if asked else 0.0,
+        "preemptions": int(log.preemptions.sum()),
+        "preemption_ratio": int((log.preemptions > 0).sum()) / max(1, int(admitted.sum())),
+        "steps": log.steps,
+        "littles_law": _littles_law(log),
+    }
+
+
+def _littles_law(log: EventLog) -> LittlesLaw:
+    """Time in the system ends at the finish or at the end of the run; unservable requests never enter."""
+    inside = (log.outcome != UNSERVABLE) & (log.arrival_ps <= log.end_ps)
+    left = np.where(log.finish_ps[inside] >= 0, log.finish_ps[inside], log.end_ps)
+    times_s = (left - log.arrival_ps[inside]) / PS_PER_S
+    end_s = max(1, log.end_ps) / PS_PER_S
+    rate = int(inside.sum()) / end_s
+    mean_s = float(times_s.mean()) if times_s.size else 0.0
+    return LittlesLaw(rate, mean_s, rate * mean_s, (log.seat_ps + log.waiting_ps) / max(1, log.end_ps))
+
+
+def _over(amount: int, seconds: float) -> float:
+    return amount / seconds if seconds > 0 else 0.0

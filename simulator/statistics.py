@@ -1,0 +1,53 @@
+"""Nearest-rank percentiles, and intervals from batch means."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+# A percentile needs as many samples as put one of them beyond it.
+SAMPLES_NEEDED = {50: 2, 90: 10, 95: 20, 99: 100}
+PERCENTILES = (50, 90, 95, 99)
+BATCHES = 10
+T_975_BY_BATCHES = 2.2622  # two-sided 95 % Student t with BATCHES - 1 = 9 degrees of freedom
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Confidence interval of 95 % from batch means, in the unit of the figure it belongs to."""
+
+    low: float
+    high: float
+    batches: int = BATCHES
+
+
+def nearest_rank(sorted_values: FloatArray, percentile: float) -> float:
+    """The smallest value that at least `percentile` % of the values do not exceed."""
+    rank = max(1, math.ceil(percentile * sorted_values.size / 100 - 1e-9))
+    return float(sorted_values[rank - 1])
+
+
+def weighted_nearest_rank(sorted_values: FloatArray, weights: npt.NDArray[np.int64], percentile: float) -> float:
+    """`nearest_rank` where each value stands for as many samples as its weight says."""
+    cumulated = np.cumsum(weights)
+    rank = max(1, math.ceil(percentile * int(cumulated[-1]) / 100 - 1e-9))
+    return float(sorted_values[int(np.searchsorted(cumulated, rank))])
+
+
+def batch_interval(values: FloatArray, percentile: int | None) -> Interval | None:
+    """Interval of the mean (percentile None) or of a percentile, from the figures of ten successive batches.
+
+    `values` in order of arrival. None where a batch would have fewer samples than the figure needs. Successive values
+    of a queue are correlated, so an interval that treats them as independent would be far too narrow.
+    """
+    needed = 10 if percentile is None else SAMPLES_NEEDED[percentile]
+    if values.size < BATCHES * needed:
+        return None
+    batches = np.array_split(values, BATCHES)
+    figures = [float(b.mean()) if percentile is None else nearest_rank(np.sort(b), percentile) for b in batches]
+    middle = float(np.mean(figures))
+    half = T_975_BY_BATCHES * float(np.std(figures, ddof=1)) / math.sqrt(BATCHES)
+    return Interval(max(0.0, middle - half), middle + half)

@@ -1,0 +1,115 @@
+"""How long one engine step lasts, in whole picoseconds."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.config import EngineConfig
+from simulator.errors import SimulatorError, require_int
+
+PS_PER_S = 10**12
+PS_PER_MS = 10**9
+MAX_STEP_PS = 2**52  # 75 minutes: longer steps are a slip of units, and sums of them could leave 64 bits
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """Tables that give the time of a step with T tokens, n decoding and m prefilling sequences:
+
+        tokens_ps[T] + seats_ps[n] + context_ps[n]*S + prefill_pair_ps*P + prefill_seq_ps*m
+
+    S is the sum over the scheduled sequences of the tokens computed before the step; P is the sum over prefill chunks
+    of c*p + c(c+1)/2 for a chunk of c tokens after p computed ones. A request whose prompt is being computed, or
+    computed again, is prefilling, also when its chunk is one token. `request_ps` (HTTP, tokenizer) lies outside the
+    engine: metrics add it to TTFT and E2E.
+
+    tokens_ps has at least `max_num_batched_tokens + 1` entries, seats_ps and context_ps `max_num_seqs + 1`; all ≥ 0.
+    """
+
+    tokens_ps: IntArray
+    seats_ps: IntArray
+    context_ps: IntArray
+    prefill_pair_ps: int = 0
+    prefill_seq_ps: int = 0
+    request_ps: int = 0
+
+    def __post_init__(self) -> None:
+        for field in ("tokens_ps", "seats_ps", "context_ps"):
+            object.__setattr__(self, field, _table(field, getattr(self, field)))
+        for field in ("prefill_pair_ps", "prefill_seq_ps", "request_ps"):
+            object.__setattr__(self, field, require_int(field, getattr(self, field), 0, MAX_STEP_PS))
+
+    def step_ps(self, tokens: int, decode_seqs: int, context_tokens: int, prefill_pairs: int, prefill_seqs: int) -> int:
+        """Duration in picoseconds of one step (the formula above)."""
+        return (
+            int(self.tokens_ps[tokens])
+            + int(self.seats_ps[decode_seqs])
+            + int(self.context_ps[decode_seqs]) * context_tokens
+            + self.prefill_pair_ps * prefill_pairs
+            + self.prefill_seq_ps * prefill_seqs
+        )
+
+    def longest_step_ps(self, config: EngineConfig) -> int:
+        """An upper bound of any step under `config`; raises SimulatorError where tables are short or steps too long."""
+        if len(self.tokens_ps) <= config.max_num_batched_tokens:
+            raise SimulatorError("table_too_short", "tokens_ps", "needs max_num_batched_tokens + 1 entries")
+        if min(len(self.seats_ps), len(self.context_ps)) <= config.max_num_seqs:
+            raise SimulatorError("table_too_short", "seats_ps", "seats_ps and context_ps need max_num_seqs + 1 entries")
+        seats, length = config.max_num_seqs, config.max_model_len
+        longest = (
+            int(self.tokens_ps.max())
+            + int(self.seats_ps.max())
+            + int(self.context_ps.max()) * seats * length
+            + self.prefill_pair_ps * config.max_num_batched_tokens * length
+            + self.prefill_seq_ps * seats
+        )
+        if longest > MAX_STEP_PS:
+            raise SimulatorError(
+                "step_too_long", "step_time", f"a step could last {longest / PS_PER_S:.0f} s; check the units"
+            )
+        return longest
+
+
+def linear_step_time(
+    config: EngineConfig,
+    *,
+    step_ps: int,
+    decode_seq_ps: int = 0,
+    prefill_token_ps: int = 0,
+    context_token_ps: int = 0,
+    prefill_pair_ps: int = 0,
+    prefill_seq_ps: int = 0,
+    request_ps: int = 0,
+) -> StepTime:
+    """Step time that is linear in decoding sequences, prefill tokens and context: for examples, tests and benchmarks.
+
+    A step of T tokens, n of them decoding, lasts
+    step_ps + decode_seq_ps*n + prefill_token_ps*(T - n) + context_token_ps*S.
+    Where a decoding sequence costs less than a prefill token, step_ps must cover the difference for all seats.
+    """
+    tokens = np.arange(config.max_num_batched_tokens + 1, dtype=np.int64)
+    seats = np.arange(config.max_num_seqs + 1, dtype=np.int64)
+    per_seat = seats * (decode_seq_ps - prefill_token_ps)
+    carried = int(max(0, -per_seat.min()))
+    if carried > step_ps:
+        raise SimulatorError("too_small", "step_ps", "must cover max_num_seqs * (prefill_token_ps - decode_seq_ps)")
+    return StepTime(
+        tokens_ps=tokens * prefill_token_ps + (step_ps - carried),
+        seats_ps=per_seat + carried,
+        context_ps=np.full(config.max_num_seqs + 1, context_token_ps, dtype=np.int64),
+        prefill_pair_ps=prefill_pair_ps,
+        prefill_seq_ps=prefill_seq_ps,
+        request_ps=request_ps,
+    )
+
+
+def _table(field: str, values: object) -> IntArray:
+    array = np.asarray(values)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+        raise SimulatorError("not_an_integer", field, "must be a one-dimensional array of whole picoseconds")
+    if array.min() < 0 or array.max() > MAX_STEP_PS:
+        raise SimulatorError("out_of_range", field, f"entries must lie in 0..{MAX_STEP_PS} ps")
+    return np.ascontiguousarray(array, dtype=np.int64)
