@@ -17,7 +17,7 @@ WEEKEND_RATIO = 0.4
 SHAPES = ("constant", "diurnal", "business_hours", "working_week")
 
 
-def weekly_shape(kind: str, peak_to_mean: float) -> npt.NDArray[np.float64]:
+def weekly_shape(kind: str, peak_to_mean: float) -> FloatArray:
     """168 multipliers with mean 1 and maximum `peak_to_mean` (1 for `constant`).
 
     A low ratio lifts the profile by a constant; a high one sharpens it by a power. Raises SimulatorError where the
@@ -35,27 +35,25 @@ def weekly_shape(kind: str, peak_to_mean: float) -> npt.NDArray[np.float64]:
     mean = float(profile.mean())
     if peak * mean <= 1.0:
         floor = (1.0 - peak * mean) / (1.0 - mean) if mean < 1.0 else 1.0
-        lifted: FloatArray = floor + (peak - floor) * profile
-        return lifted
-    sharpened: FloatArray = peak * profile ** _power_with_mean(profile, 1.0 / peak)
-    return sharpened
+        return np.asarray(floor + (peak - floor) * profile, np.float64)
+    return np.asarray(peak * profile ** _power_with_mean(profile, 1.0 / peak), np.float64)
 
 
-def _profile(kind: str) -> npt.NDArray[np.float64]:
+def _profile(kind: str) -> FloatArray:
     hour = np.arange(HOURS_PER_WEEK) % 24
     weekday = np.arange(HOURS_PER_WEEK) < 5 * 24
-    day = (1.0 + np.cos(2.0 * np.pi * (hour - PEAK_HOUR) / 24.0)) / 2.0
+    day: FloatArray = (1.0 + np.cos(2.0 * np.pi * (hour - PEAK_HOUR) / 24.0)) / 2.0
     day[hour == PEAK_HOUR] = 1.0
     if kind == "constant":
         return np.ones(HOURS_PER_WEEK)
     if kind == "diurnal":
         return day
     if kind == "business_hours":
-        return (weekday & (hour >= 9) & (hour < 17)).astype(np.float64)
-    return np.where(weekday, day, WEEKEND_RATIO * day)
+        return np.asarray(weekday & (hour >= 9) & (hour < 17), np.float64)
+    return np.asarray(np.where(weekday, day, WEEKEND_RATIO * day), np.float64)
 
 
-def _power_with_mean(profile: npt.NDArray[np.float64], mean: float) -> float:
+def _power_with_mean(profile: FloatArray, mean: float) -> float:
     """The exponent that brings the profile's mean down to `mean`, by bisection to machine precision."""
     low, high = 0.0, 1.0
     while float((profile**high).mean()) > mean and high < 1e6:

@@ -38,16 +38,21 @@ def weighted_nearest_rank(sorted_values: FloatArray, weights: npt.NDArray[np.int
 
 
 def batch_interval(values: FloatArray, percentile: int | None) -> Interval | None:
-    """Interval of the mean (percentile None) or of a percentile, from the figures of ten successive batches.
+    """Interval around the mean (percentile None) or a percentile, from its spread over ten successive batches.
 
     `values` in order of arrival. None where a batch would have fewer samples than the figure needs. Successive values
-    of a queue are correlated, so an interval that treats them as independent would be far too narrow.
+    of a queue are correlated, so an interval that treats them as independent would be far too narrow. (Sectioning:
+    deviations of the batches' figures are taken from the figure of all values, which the interval is centred on.)
     """
     needed = 10 if percentile is None else SAMPLES_NEEDED[percentile]
     if values.size < BATCHES * needed:
         return None
-    batches = np.array_split(values, BATCHES)
-    figures = [float(b.mean()) if percentile is None else nearest_rank(np.sort(b), percentile) for b in batches]
-    middle = float(np.mean(figures))
-    half = T_975_BY_BATCHES * float(np.std(figures, ddof=1)) / math.sqrt(BATCHES)
+    figures = [_figure(batch, percentile) for batch in np.array_split(values, BATCHES)]
+    middle = _figure(values, percentile)
+    spread = sum((figure - middle) ** 2 for figure in figures) / (BATCHES - 1)
+    half = T_975_BY_BATCHES * math.sqrt(spread / BATCHES)
     return Interval(max(0.0, middle - half), middle + half)
+
+
+def _figure(values: FloatArray, percentile: int | None) -> float:
+    return float(values.mean()) if percentile is None else nearest_rank(np.sort(values), percentile)
