@@ -43,12 +43,11 @@ def run_submit(
 
     IdempotencyConflict: the key came with another request before. ValidationError: key or name too long.
     """
-    Team.objects.select_for_update().get(
-        pk=team.pk
-    )  # one submission of a team at a time, so that doubles see each other
+    Team.objects.select_for_update().get(pk=team.pk)  # one submission of a team at a time: doubles see each other
     digest = run_digest(parsed)
-    version_id = scenario_version.pk if scenario_version else None
-    request_sha256 = hashlib.sha256(f"{digest} {version_id}".encode()).hexdigest()
+    if request_sha256 is None:
+        version_id = scenario_version.pk if scenario_version else None
+        request_sha256 = hashlib.sha256(f"{digest} {version_id}".encode()).hexdigest()
     if idempotency_key is not None:
         known = IdempotencyKey.objects.select_related("run").filter(team=team, key=idempotency_key).first()
         if known is not None and known.request_sha256 != request_sha256:
