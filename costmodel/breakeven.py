@@ -150,7 +150,7 @@ def break_even(stairs: Staircase, usd_per_request: Number) -> BreakEven:
     return BreakEven(crossings, total, never=False, always=False, sentence=_sentence(crossings, total))
 
 
-def curve(
+def break_even_curve(
     stairs: Staircase, usd_per_request: Sequence[Number], *, until_mean_rps: Number, steps_shown: int = STEPS_SHOWN
 ) -> tuple[CurvePoint, ...]:
     """Points of the chart from no load to `until_mean_rps`: each step edge from both sides, exact.

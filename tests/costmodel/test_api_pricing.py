@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 
+import genai_prices.data
 import numpy as np
 import pytest
 from hypothesis import given
@@ -183,6 +184,34 @@ def test_listing_rates_are_finite_and_not_negative() -> None:
     for price in api_price_listing(DAY):
         assert price.standard.rates.input_usd_per_mtok >= 0
         assert price.standard.rates.output_usd_per_mtok.is_finite()
+
+
+@pytest.mark.parametrize(("prompt", "cached", "written"), [(1000, 0, 0), (1000, 400, 300), (300_000, 250_000, 0)])
+@pytest.mark.parametrize("batch", [False, True])
+def test_bill_of_one_request_is_what_the_package_itself_computes(
+    prompt: int, cached: int, written: int, batch: bool
+) -> None:
+    noon = datetime.combine(DAY, time(12), tzinfo=UTC)
+    traffic = api_traffic([prompt], [100], cached_read_tokens=cached, cached_write_tokens=written, requests_per_month=1)
+    usage = genai_prices.Usage(
+        input_tokens=prompt, cache_read_tokens=cached, cache_write_tokens=written, output_tokens=100
+    )
+    ours = {(price.provider, price.model): price for price in api_price_listing(DAY)}
+    compared = 0
+    for provider in genai_prices.data.providers:
+        for model in provider.models[:: 1 if batch else 5]:
+            price = ours.get((provider.id, model.id))
+            if price is None or (batch and (price.batch is None or any("batch rates from" in x for x in price.notes))):
+                continue
+            reference = model.calc_price(
+                usage,
+                provider,
+                genai_request_timestamp=noon,
+                price_context={"processing": "batch"} if batch else None,
+            )
+            assert api_bill(price, traffic, batch=batch).exact_usd_per_month == reference.total_price, price
+            compared += 1
+    assert compared > 80
 
 
 def test_rate_without_price_of_its_own_is_input() -> None:

@@ -14,7 +14,7 @@ from costmodel.breakeven import (
     BreakEven,
     Staircase,
     break_even,
-    curve,
+    break_even_curve,
     flip_gpu_price,
     replicas_for_peak,
     staircase,
@@ -215,7 +215,7 @@ def test_flip_price_of_no_fleet_is_undefined() -> None:
 
 def test_curve_shows_each_step_from_both_sides() -> None:
     stairs = staircase(capacity_rps=10, spare_replicas=1, **HOUR_AT_ONE_DOLLAR)
-    points = curve(stairs, [Decimal("0.001"), 0], until_mean_rps=25)
+    points = break_even_curve(stairs, [Decimal("0.001"), 0], until_mean_rps=25)
     assert [(point.mean_rps, point.replicas) for point in points] == [
         (0, 2), (10, 2), (10, 3), (20, 3), (20, 4), (25, 4),
     ]  # fmt: skip
@@ -224,14 +224,14 @@ def test_curve_shows_each_step_from_both_sides() -> None:
 
 
 def test_curve_that_ends_on_an_edge_ends_below_the_step() -> None:
-    points = curve(staircase(capacity_rps=10, **HOUR_AT_ONE_DOLLAR), [], until_mean_rps=20)
+    points = break_even_curve(staircase(capacity_rps=10, **HOUR_AT_ONE_DOLLAR), [], until_mean_rps=20)
     assert [(point.mean_rps, point.replicas) for point in points] == [(0, 1), (10, 1), (10, 2), (20, 2)]
 
 
 @given(st.integers(1, 5000), st.integers(1, 50))
 def test_curve_stays_short_and_true(steps: int, shown: int) -> None:
     stairs = staircase(capacity_rps=2, **HOUR_AT_ONE_DOLLAR)
-    points = curve(stairs, [1], until_mean_rps=2 * steps, steps_shown=shown)
+    points = break_even_curve(stairs, [1], until_mean_rps=2 * steps, steps_shown=shown)
     assert len(points) <= 2 * shown + 2
     rates = [point.mean_rps for point in points]
     assert rates == sorted(rates)
