@@ -5,7 +5,7 @@ from typing import Any
 
 from celery import Celery, signals
 
-from planner.core import filebroker
+from planner.core import filebroker, lifeline
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "planner.settings.base")
 
@@ -16,8 +16,9 @@ app.autodiscover_tasks()
 
 
 @signals.worker_init.connect
-def _warm_up(**_: Any) -> None:
+def _begin_worker(**_: Any) -> None:
     """Compiles the kernels in the parent: its children then start in milliseconds instead of seconds."""
+    lifeline.hold()
     from planner.planning import warm_up  # loads numba, which no other process should
 
     warm_up()

@@ -40,7 +40,7 @@ def _entries(folder: Path) -> list[str]:
         return []
 
 
-class Channel(virtual.Channel):  # type: ignore[misc]
+class Channel(virtual.Channel):
     """The file operations below kombu's virtual channel."""
 
     supports_fanout = True
@@ -48,7 +48,8 @@ class Channel(virtual.Channel):  # type: ignore[misc]
 
     @property
     def _folder(self) -> Path:
-        return Path(self.connection.client.transport_options["folder"])
+        client: Any = self.connection.client
+        return Path(client.transport_options["folder"])
 
     def _queue_folder(self, queue: str) -> Path:
         return self._folder / "queues" / quote(queue, safe="@")
@@ -145,7 +146,7 @@ class Channel(virtual.Channel):  # type: ignore[misc]
         return True
 
 
-class Transport(virtual.Transport):  # type: ignore[misc]
+class Transport(virtual.Transport):
     """`filebroker://`; its folder comes as a transport option."""
 
     Channel = Channel

@@ -9,7 +9,7 @@ from kombu.exceptions import OperationalError
 
 from planner.celery import app
 
-WORKER_ANSWERS_WITHIN_S = 1.0
+WORKER_ANSWERS_WITHIN_S = 1
 WORKER_ASKED_EVERY_S = 2.0
 
 

@@ -95,6 +95,28 @@ def end_expired() -> int:
     return cancelled + _end(expired().filter(attempts__gte=settings.RUN_MAX_ATTEMPTS), State.FAILED, failure=lost)
 
 
+def any_held() -> bool:
+    """True while some worker is computing."""
+    return Run.objects.filter(state=State.RUNNING, lease_until__gte=Now()).exists()
+
+
+def release_all() -> None:
+    """Puts every running run back in the queue at once, without counting the attempt.
+
+    Only for whoever just ended all workers there are; the next reaper's first look sends the messages.
+    """
+    held = Run.objects.filter(state=State.RUNNING)
+    long_ago = Now() - timedelta(days=1)
+    held.update(
+        state=State.QUEUED,
+        lease_token="",
+        lease_until=None,
+        attempts=F("attempts") - 1,
+        queued_at=long_ago,
+        resends=0,
+    )
+
+
 def requeue_expired(run_id: uuid.UUID) -> bool:
     """Puts a lost run back in the queue; its silent worker's token is void from here on."""
     row = expired().filter(pk=run_id)

@@ -38,8 +38,8 @@ def run_submit(
       another saved version is a row of its own made for `scenario_version`: done at once with the same report bytes.
     - Failed and cancelled runs are not shared: submitting again computes again.
 
-    `request_sha256` says when two requests are the same; without it, those with the same digest and version are. The API
-    gives the digest of the body, so that a request without a date can be repeated on the next day.
+    `request_sha256` says when two requests are the same; without it, those with the same digest and version are. The
+    API gives the digest of the body, so that a request without a date can be repeated on the next day.
 
     IdempotencyConflict: the key came with another request before. ValidationError: key or name too long.
     """

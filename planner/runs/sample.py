@@ -1,0 +1,22 @@
+"""The sample scenario that a new installation starts with."""
+
+from planner import planning
+from planner.runs.models import Run
+from planner.runs.services import run_submit
+from planner.scenarios.models import ScenarioVersion
+from planner.scenarios.services import scenario_create
+from planner.teams.models import User
+from planner.teams.selectors import current_team
+
+
+def sample_submit(*, user: User) -> Run:
+    """Saves the sample scenario in the user's team unless it is there, and starts its run unless it already ran."""
+    team = current_team(user)
+    if team is None:
+        raise ValueError(f"{user} belongs to no team")
+    parsed = planning.parse_scenario(planning.sample_scenario())
+    saved = ScenarioVersion.objects.filter(
+        scenario__team=team, scenario__archived_at=None, digest=planning.scenario_digest(parsed)
+    )
+    version = saved.order_by("created_at").first() or scenario_create(team=team, user=user, parsed=parsed)
+    return run_submit(team=team, user=user, parsed=parsed, scenario_version=version)
