@@ -214,9 +214,10 @@ def _sentence(crossings: Sequence[Crossing], total: int) -> str:
     first, last = crossings[0], crossings[-1]
     if total == 1:
         return f"The API is cheaper below {_volume(first)}, self-hosting above."
+    changes = "once" if total == 3 else f"{total - 2:,} times"
     return (
         f"Self-hosting is first cheaper above {_volume(first)} and stays cheaper above {_volume(last)}; "
-        f"between them the lead changes {total - 2} times, as replicas come whole."
+        f"between them the lead changes {changes}, as replicas come whole."
     )
 
 
