@@ -12,18 +12,23 @@ def read_json_body(request: Request) -> bytes:
 
     ApiProblem: 415 for another type or character set, 413 when too large, 400 when empty.
     """
-    _check_type(request)
     limit_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    length = request.headers.get("Content-Length", "0") or "0"
+    length = request.headers.get("Content-Length") or "0"
+    if length == "0":
+        raise _empty(chunked="Transfer-Encoding" in request.headers)
+    _check_type(request)
     if length.isdecimal() and int(length[:20]) > limit_bytes:
         raise ApiProblem(BODY_TOO_LARGE, f"At most {limit_bytes} bytes are accepted.")
     body: bytes = request._request.body
     if not body:
-        fault = Fault(code="empty_body", pointer="", given="", allowed="one JSON object", detail="The body is empty.")
-        chunked = "Transfer-Encoding" in request.headers
-        hint = " Chunked bodies are not read: send a Content-Length." if chunked else ""
-        raise ApiProblem(MALFORMED_BODY, "The body is empty." + hint, errors=[fault])
+        raise _empty(chunked=False)
     return body
+
+
+def _empty(*, chunked: bool) -> ApiProblem:
+    fault = Fault(code="empty_body", pointer="", given="", allowed="one JSON object", detail="The body is empty.")
+    hint = " Chunked bodies are not read: send a Content-Length." if chunked else ""
+    return ApiProblem(MALFORMED_BODY, f"The body is empty.{hint}", errors=[fault])
 
 
 def _check_type(request: Request) -> None:

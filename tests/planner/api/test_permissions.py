@@ -1,0 +1,164 @@
+"""One case for every endpoint: who is let in, and what another team sees."""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from planner.api.urls import urlpatterns
+from planner.runs.models import Run
+from planner.teams.models import ApiToken, Role, User
+from planner.teams.services import token_create, token_revoke
+from tests.factories import add_member, make_run, make_scenario, make_token, make_user, scenario_dict, team_of
+from tests.planner.api.support import Api, problem
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """`path` may hold {run} or {scenario}; `needs` is the scope; `ok` what an allowed caller gets."""
+
+    method: str
+    path: str
+    needs: str
+    ok: int
+    body: Any = None
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+ENDPOINTS = [
+    Endpoint("GET", "/runs", "read", 200),
+    Endpoint("POST", "/runs", "run", 202, scenario_dict(name="Another")),
+    Endpoint("GET", "/runs/{run}", "read", 200),
+    Endpoint("DELETE", "/runs/{run}", "run", 204),
+    Endpoint("GET", "/runs/{run}/report", "read", 409),
+    Endpoint("GET", "/scenarios", "read", 200),
+    Endpoint("GET", "/scenarios/{scenario}", "read", 200),
+    Endpoint("POST", "/scenarios/validate", "read", 200, scenario_dict()),
+]
+OF_ONE_THING = [endpoint for endpoint in ENDPOINTS if "{" in endpoint.path]
+PUBLIC = {"openapi.json", "docs", ""}
+each = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=str)
+
+
+@pytest.fixture
+def things(user: User) -> dict[str, Any]:
+    return {"run": make_run(user).pk, "scenario": make_scenario(user).scenario_id}
+
+
+def send(caller: Api, endpoint: Endpoint, things: dict[str, Any], end: str = "") -> Any:
+    return caller.call(endpoint.method, endpoint.path.format(**things) + end, endpoint.body)
+
+
+def test_every_address_is_listed_here() -> None:
+    def plain(route: str) -> str:
+        return re.sub(r"<uuid:(\w+)_id>", r"{\1}", route)
+
+    routes = {plain(str(p.pattern)).rstrip("/") for p in urlpatterns} - PUBLIC
+    assert routes == {endpoint.path.removeprefix("/") for endpoint in ENDPOINTS}
+
+
+@each
+def test_nobody_gets_in_without_credentials(endpoint: Endpoint, things: dict[str, Any]) -> None:
+    response = send(Api(), endpoint, things)
+    problem(response, 401, "not-authenticated")
+    assert response["WWW-Authenticate"].startswith('Basic realm="staircase"')
+
+
+@each
+@pytest.mark.parametrize("end", ["revoked", "expired", "left", "inactive", "wrong", "garbage"])
+def test_a_dead_token_is_no_token(endpoint: Endpoint, end: str, user: User, things: dict[str, Any]) -> None:
+    token, text = make_token(user)
+    if end == "revoked":
+        token_revoke(token=token)
+    elif end == "expired":
+        ApiToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    elif end == "left":
+        user.memberships.all().delete()
+    elif end == "inactive":
+        User.objects.update(is_active=False)
+    elif end == "wrong":
+        text = text[:-1] + ("0" if text[-1] != "0" else "1")
+    else:
+        text = "stc_\x00_é"
+    problem(send(Api(text), endpoint, things), 401, "not-authenticated")
+
+
+@each
+@pytest.mark.parametrize("scope", ["read", "run", "write"])
+def test_the_scope_decides(endpoint: Endpoint, scope: str, user: User, things: dict[str, Any]) -> None:
+    response = send(Api(make_token(user, scope)[1]), endpoint, things)
+    order = ("read", "run", "write")
+    if order.index(scope) >= order.index(endpoint.needs):
+        assert response.status_code == endpoint.ok, response.content
+    else:
+        body = problem(response, 403, "forbidden")
+        assert endpoint.needs in body["detail"]
+
+
+@each
+def test_a_viewer_reads_and_no_more(endpoint: Endpoint, user: User, things: dict[str, Any]) -> None:
+    viewer = add_member(team_of(user), Role.VIEWER)
+    response = send(Api(make_token(viewer)[1]), endpoint, things)
+    if endpoint.needs == "read":
+        assert response.status_code == endpoint.ok, response.content
+    else:
+        problem(response, 403, "forbidden")
+        assert Run.objects.get().cancel_requested is False
+
+
+@each
+def test_another_team_sees_nothing(endpoint: Endpoint, user: User, things: dict[str, Any]) -> None:
+    stranger = Api(make_token(make_user())[1])
+    response = send(stranger, endpoint, things)
+    if endpoint in OF_ONE_THING:
+        problem(response, 404, "not-found")
+        assert Run.objects.get().cancel_requested is False
+    elif endpoint.method == "GET":
+        assert response.json()["items"] == []
+
+
+@each
+def test_the_token_decides_the_team_not_its_user(endpoint: Endpoint, user: User, things: dict[str, Any]) -> None:
+    other = add_member(team_of(user))
+    elsewhere = team_of(make_user())
+    elsewhere.memberships.create(user=other, role=Role.OWNER)
+    _, text = token_create(team=elsewhere, user=other, scope="write")
+    response = send(Api(text), endpoint, things)
+    if endpoint in OF_ONE_THING:
+        problem(response, 404, "not-found")
+
+
+@each
+def test_a_session_works_and_needs_its_csrf_token(endpoint: Endpoint, user: User, things: dict[str, Any]) -> None:
+    caller = Api()
+    caller.client.handler.enforce_csrf_checks = True
+    caller.client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    response = send(caller, endpoint, things)
+    if endpoint.method == "GET":
+        assert response.status_code == endpoint.ok
+    else:
+        problem(response, 403, "forbidden")
+    csrf = "a" * 32
+    caller.client.cookies["csrftoken"] = csrf
+    caller.auth = {"X-CSRFToken": csrf}
+    assert send(caller, endpoint, things).status_code == endpoint.ok
+
+
+@each
+def test_a_slash_at_the_end_makes_no_difference(endpoint: Endpoint, api: Api, things: dict[str, Any]) -> None:
+    assert send(api, endpoint, things, "/").status_code == endpoint.ok
+
+
+@each
+def test_someone_without_a_team_is_told_so(endpoint: Endpoint, user: User, things: dict[str, Any]) -> None:
+    loner = make_user()
+    loner.memberships.all().delete()
+    caller = Api()
+    caller.client.force_login(loner, backend="django.contrib.auth.backends.ModelBackend")
+    response = send(caller, endpoint, things)
+    assert "team" in problem(response, 403, "forbidden")["detail"]

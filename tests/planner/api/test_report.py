@@ -1,0 +1,58 @@
+"""GET /api/v1/runs/{id}/report."""
+
+import hashlib
+
+import pytest
+
+from planner.runs.models import Run, State
+from planner.runs.selectors import run_report_bytes
+from planner.teams.models import User
+from tests.factories import make_run
+from tests.planner.api.support import Api, problem
+
+REPORT = '{"schema_version": 1,\n "name": "é, not \\u00e9", "x": 1.0,"y":1e-7}\n'
+
+
+@pytest.fixture
+def path(user: User) -> str:
+    run = make_run(user)
+    Run.objects.update(state=State.DONE, report=REPORT)
+    return f"/runs/{run.pk}/report"
+
+
+def test_the_bytes_are_the_stored_ones(api: Api, path: str) -> None:
+    response = api.get(path)
+    assert response.content == REPORT.encode() == run_report_bytes(Run.objects.get())
+    assert response["Content-Type"] == "application/json"
+
+
+def test_the_etag_is_the_digest_of_the_bytes(api: Api, path: str) -> None:
+    etag = api.get(path)["ETag"]
+    assert etag == f'"{hashlib.sha256(REPORT.encode()).hexdigest()}"'
+    assert api.get(path, If_None_Match=etag).status_code == 304
+
+
+@pytest.mark.parametrize("state", [State.QUEUED, State.RUNNING])
+def test_an_unfinished_run_has_none_yet(api: Api, path: str, state: State) -> None:
+    Run.objects.update(state=state)
+    response = api.get(path)
+    problem(response, 409, "no-report")
+    assert response["Retry-After"] == "2"
+
+
+def test_a_failed_run_says_why(api: Api, path: str) -> None:
+    Run.objects.update(state=State.FAILED, failure={"code": "worker_lost", "detail": "Three workers died."})
+    response = api.get(path)
+    fault = problem(response, 409, "no-report")["errors"][0]
+    assert (fault["code"], fault["detail"]) == ("worker_lost", "Three workers died.")
+    assert "Retry-After" not in response
+
+
+def test_a_cancelled_run_says_so(api: Api, path: str) -> None:
+    Run.objects.update(state=State.CANCELLED)
+    assert problem(api.get(path), 409, "no-report")["errors"][0]["code"] == "cancelled"
+
+
+def test_only_json_is_offered(api: Api, path: str) -> None:
+    problem(api.get(path, Accept="text/csv"), 406, "not-acceptable")
+    problem(api.get(path + "?format=csv"), 400, "invalid-parameter")
