@@ -1,4 +1,18 @@
-"""What things cost in bytes, milliseconds and money: accelerators, models, engines, memory."""
+"""What things cost in bytes, milliseconds and money: accelerators, models, engines, memory, prices.
+
+>>> from costmodel import Parallelism, engine_profile, load_catalog, make_deployment, memory_plan
+>>> catalog = load_catalog()
+>>> deployment = make_deployment(
+...     catalog.model("Llama-3.1-8B"),
+...     catalog.accelerator("h100 sxm"),
+...     engine_profile("vllm", "0.11.0"),
+...     Parallelism(tp=1),
+...     max_model_len=16000,
+... )
+>>> plan = memory_plan(deployment)
+>>> f"{plan.weights_gib:.1f} GiB of weights leave {plan.kv_pool_gib:.0f} GiB for {plan.kv_tokens // 1000}k tokens"
+'15.0 GiB of weights leave 51 GiB for 421k tokens'
+"""
 
 from costmodel.api_bill import ApiBill, ApiTraffic, api_bill, api_traffic
 from costmodel.api_pricing import api_price, api_price_listing
@@ -15,13 +29,21 @@ from costmodel.breakeven import (
     replicas_for_peak,
     staircase,
 )
+from costmodel.catalog import Catalog, load_catalog
+from costmodel.context import token_time_mean_context, token_time_mean_context_from_moments
 from costmodel.deployment import Deployment, Parallelism, make_deployment
 from costmodel.engines import EngineProfile, engine_names, engine_profile
+from costmodel.feasibility import Fix, minimum_gpus, minimum_tp, ranked_fixes
 from costmodel.gpu_listings import GpuListing, gpu_listings
 from costmodel.gpu_pricing import GpuPrice, gpu_price, price_drift
 from costmodel.hardware import Accelerator
+from costmodel.hardware_rows import custom_accelerator
+from costmodel.memory import MemoryPlan, memory_plan
+from costmodel.model_config import model_from_hf_config
+from costmodel.model_sizes import model_from_params, model_from_sizes
 from costmodel.models import AttentionGroup, MlpGroup, ModelSpec
 from costmodel.money import PriceUnknownError, split_to_cents, to_cents
+from costmodel.parallelism import divisibility_problems, valid_tp
 from costmodel.problems import DeploymentError, ModelConfigError, Problem, UnknownIdError
 from costmodel.selfhost_cost import (
     CostIdentity,
@@ -33,6 +55,8 @@ from costmodel.selfhost_cost import (
     split_usd_per_mtok,
     usd_per_mtok_at,
 )
+from costmodel.stage_memory import MeasuredMemory, MemoryLine
+from costmodel.weights import checkpoint_bytes
 
 __all__ = [
     "Accelerator",
@@ -41,6 +65,7 @@ __all__ = [
     "ApiTraffic",
     "AttentionGroup",
     "BreakEven",
+    "Catalog",
     "CostIdentity",
     "CostLine",
     "Crossing",
@@ -48,8 +73,12 @@ __all__ = [
     "Deployment",
     "DeploymentError",
     "EngineProfile",
+    "Fix",
     "GpuListing",
     "GpuPrice",
+    "MeasuredMemory",
+    "MemoryLine",
+    "MemoryPlan",
     "MlpGroup",
     "ModelConfigError",
     "ModelSpec",
@@ -70,23 +99,37 @@ __all__ = [
     "api_traffic",
     "break_even",
     "break_even_curve",
+    "checkpoint_bytes",
     "cost_identity",
+    "custom_accelerator",
+    "divisibility_problems",
     "engine_names",
     "engine_profile",
     "flip_gpu_price",
     "gpu_listings",
     "gpu_price",
     "inclusive_usage",
+    "load_catalog",
     "make_deployment",
+    "memory_plan",
+    "minimum_gpus",
+    "minimum_tp",
+    "model_from_hf_config",
+    "model_from_params",
+    "model_from_sizes",
     "openai_usage",
     "paid_hours_per_month",
     "price_drift",
+    "ranked_fixes",
     "replicas_for_peak",
     "self_host_cost",
     "split_to_cents",
     "split_usd_per_mtok",
     "staircase",
     "to_cents",
+    "token_time_mean_context",
+    "token_time_mean_context_from_moments",
     "usage_cost_usd",
     "usd_per_mtok_at",
+    "valid_tp",
 ]

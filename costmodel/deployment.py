@@ -90,7 +90,11 @@ def make_deployment(
     seqs = profile.default_max_num_seqs(accelerator) if max_num_seqs is None else max_num_seqs
     default_tokens = profile.default_max_num_batched_tokens(accelerator)
     tokens = default_tokens if max_num_batched_tokens is None else max_num_batched_tokens
-    utilization = profile.gpu_memory_utilization if gpu_memory_utilization is None else gpu_memory_utilization
+    utilization = gpu_memory_utilization
+    if utilization is None:
+        utilization = profile.default_memory_fraction(
+            accelerator, chunk_tokens=default_tokens, tp=parallelism.tp, gpus=parallelism.gpus
+        )
     block = profile.block_size if block_size is None else block_size
     chunked = profile.enable_chunked_prefill if enable_chunked_prefill is None else enable_chunked_prefill
     caching = profile.enable_prefix_caching if enable_prefix_caching is None else enable_prefix_caching

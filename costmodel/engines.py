@@ -28,15 +28,40 @@ class SizeDefault:
 
 
 @dataclass(frozen=True, slots=True)
+class StaticReserve:
+    """SGLang's memory kept out of the static fraction, in MiB: a base, per token of a prefill chunk, per sequence of
+    the largest CUDA graph (`graph_seqs`, doubled from TP 4), and per GPU of the replica."""
+
+    base_mib: float
+    per_chunk_token_mib: float
+    per_graph_seq_mib: float
+    per_gpu_mib: float
+    graph_seqs: tuple[SizeDefault, ...]
+
+    def gib(self, accelerator: Accelerator, *, chunk_tokens: int, tp: int, gpus: int) -> float:
+        """Memory kept for activations and graphs, in GiB."""
+        graphs = _size_default(self.graph_seqs, accelerator) * (1 if tp < 4 else 2)
+        chunk = max(chunk_tokens, 2048) * self.per_chunk_token_mib
+        return (self.base_mib + chunk + graphs * self.per_graph_seq_mib + gpus * self.per_gpu_mib) / 1024
+
+
+@dataclass(frozen=True, slots=True)
 class EngineProfile:
-    """What one engine version does when a knob is left blank, and what its memory fraction is a fraction of."""
+    """What one engine version does when a knob is left blank, and what its memory fraction is a fraction of.
+
+    `gpu_memory_utilization` is vLLM's knob; the same field holds SGLang's `mem_fraction_static` (None: computed from
+    `static_reserve`) and TensorRT-LLM's `free_gpu_memory_fraction`. `hybrid_kv_cache`: windowed layers give blocks
+    back; `chunked_local_cache`: so do chunked ones (Llama 4).
+    """
 
     name: str
     version: str
-    gpu_memory_utilization: float
+    gpu_memory_utilization: float | None
     fraction_of: FractionOf
     cuda_graphs_before_kv: bool
     hybrid_kv_cache: bool
+    chunked_local_cache: bool
+    static_reserve: StaticReserve | None
     block_size: int
     max_num_seqs: tuple[SizeDefault, ...]
     max_num_batched_tokens: tuple[SizeDefault, ...]
@@ -50,6 +75,14 @@ class EngineProfile:
 
     def default_max_num_seqs(self, accelerator: Accelerator) -> int:
         return _size_default(self.max_num_seqs, accelerator)
+
+    def default_memory_fraction(self, accelerator: Accelerator, *, chunk_tokens: int, tp: int, gpus: int) -> float:
+        """The memory fraction when the knob is blank, rounded to three decimals as SGLang does."""
+        if self.gpu_memory_utilization is not None:
+            return self.gpu_memory_utilization
+        assert self.static_reserve is not None
+        kept = self.static_reserve.gib(accelerator, chunk_tokens=chunk_tokens, tp=tp, gpus=gpus)
+        return max(0.05, round(1 - kept / accelerator.memory_gib, 3))
 
     def default_max_num_batched_tokens(self, accelerator: Accelerator) -> int:
         return _size_default(self.max_num_batched_tokens, accelerator)
@@ -84,7 +117,13 @@ def _inherited(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _profile(row: dict[str, Any]) -> EngineProfile:
     sizes = {key: tuple(_size(entry) for entry in row[key]) for key in ("max_num_seqs", "max_num_batched_tokens")}
-    return EngineProfile(**{**row, **sizes, "notes": tuple(row["notes"])})
+    reserve = row.get("static_reserve")
+    made = None
+    if reserve is not None:
+        made = StaticReserve(**{**reserve, "graph_seqs": tuple(_size(entry) for entry in reserve["graph_seqs"])})
+    fraction = row.get("gpu_memory_utilization")
+    extra = {"notes": tuple(row["notes"]), "static_reserve": made, "gpu_memory_utilization": fraction}
+    return EngineProfile(**{**row, **sizes, **extra})
 
 
 def _size(entry: dict[str, Any]) -> SizeDefault:
