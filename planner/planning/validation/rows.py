@@ -115,18 +115,30 @@ def _row(record: Mapping[str, str]) -> MeasuredRow | str:
 
 
 def _parsed(record: Mapping[str, str]) -> MeasuredRow:
-    counts = {name: _count(record, name) for name in ("n_gpus", "tp", "pp", "ep", "dp")}
-    limits = {name: _count(record, name) for name in ("max_num_seqs", "max_num_batched_tokens")}
     output_tokens = _number(record, "osl_mean")
     return MeasuredRow(
         id=record["id"],
         source=record["id"].split("-")[0],
-        **{name: record.get(name, "") for name in ("model", "model_id", "gpu", "gpu_id", "engine", "engine_version")},
-        **{name: record.get(name, "") for name in ("weight_dtype", "kv_dtype", "load_type", "trust", "note")},
+        model=record.get("model", ""),
+        model_id=record.get("model_id", ""),
+        gpu=record.get("gpu", ""),
+        gpu_id=record.get("gpu_id", ""),
+        engine=record.get("engine", ""),
+        engine_version=record.get("engine_version", ""),
+        weight_dtype=record.get("weight_dtype", ""),
+        kv_dtype=record.get("kv_dtype", ""),
         lengths=record.get("length_distribution", ""),
+        load_type=record["load_type"],
+        trust=record.get("trust", ""),
+        note=record.get("note", ""),
         source_date=record.get("source_date", ""),
-        **counts,
-        **limits,
+        n_gpus=_count(record, "n_gpus"),
+        tp=_count(record, "tp"),
+        pp=_count(record, "pp"),
+        ep=_count(record, "ep"),
+        dp=_count(record, "dp"),
+        max_num_seqs=_count(record, "max_num_seqs"),
+        max_num_batched_tokens=_count(record, "max_num_batched_tokens"),
         prompt_tokens=_number(record, "isl_mean"),
         output_tokens=output_tokens,
         load_value=_number(record, "load_value"),

@@ -1,0 +1,109 @@
+"""The constants of the step-time model: `data/step_time_constants.toml`, resolved for one deployment."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from costmodel.deployment import Deployment
+from costmodel.steptime.shape import dense_class, expert_class, link_class
+
+Value = float | NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class StepConstants:
+    """Effective constants of one deployment. Shares are of the hardware's peak; times are in seconds."""
+
+    roofline_power: Value
+    gemm_efficiency: Value
+    plain_efficiency: Value
+    gemm_half_tokens: Value
+    moe_efficiency: Value
+    moe_half_tokens: Value
+    moe_bandwidth: Value
+    head_efficiency: Value
+    weight_bandwidth: Value
+    kv_bandwidth: Value
+    prefill_efficiency: Value
+    decode_attention_efficiency: Value
+    collective_latency_s: Value
+    collective_growth: Value
+    collective_bandwidth: Value
+    host_step_s: Value
+    host_layer_s: Value
+    host_moe_layer_s: Value
+    host_sequence_s: Value
+    host_prefill_s: Value
+    request_s: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantKeys:
+    """What selects a deployment's constants: engine, hardware generation, compute classes and link class."""
+
+    engine: str
+    generation: str
+    dense: str
+    expert: str
+    link: str
+
+
+def constant_keys(deployment: Deployment) -> ConstantKeys:
+    return ConstantKeys(
+        engine=deployment.profile.name,
+        generation=deployment.accelerator.generation,
+        dense=dense_class(deployment),
+        expert=expert_class(deployment),
+        link=link_class(deployment),
+    )
+
+
+@cache
+def shipped_constants() -> dict[str, Any]:
+    """The document of `data/step_time_constants.toml`."""
+    text = (files("costmodel") / "data" / "step_time_constants.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def resolve_constants(keys: ConstantKeys, document: dict[str, Any] | None = None) -> StepConstants:
+    """Constants of one deployment: global ones, scaled by those of its engine and hardware generation.
+
+    An engine or generation without entry takes the `default` one. Raises KeyError for a broken document.
+    """
+    doc = shipped_constants() if document is None else document
+    common, link = doc["common"], doc["link"][keys.link]
+    engine = {**doc["engine"]["default"], **doc["engine"].get(keys.engine, {})}
+    silicon = {**doc["generation"]["default"], **doc["generation"].get(keys.generation, {})}
+    dense_scale = engine["gemm_scale"] * silicon["gemm_scale"]
+    moe_scale = engine["moe_scale"] * silicon["moe_scale"]
+    bandwidth = silicon["bandwidth_share"]
+    return StepConstants(
+        roofline_power=common["roofline_power"],
+        gemm_efficiency=doc["gemm_efficiency"][keys.dense] * dense_scale,
+        plain_efficiency=doc["gemm_efficiency"]["bf16"] * dense_scale,
+        gemm_half_tokens=common["gemm_half_tokens"],
+        moe_efficiency=doc["moe_efficiency"][keys.expert] * moe_scale,
+        moe_half_tokens=common["moe_half_tokens"],
+        moe_bandwidth=common["moe_bandwidth_scale"] * bandwidth,
+        head_efficiency=doc["gemm_efficiency"]["bf16"] * dense_scale,
+        weight_bandwidth=bandwidth,
+        kv_bandwidth=common["kv_bandwidth_scale"] * bandwidth,
+        prefill_efficiency=common["prefill_efficiency"] * engine["prefill_scale"],
+        decode_attention_efficiency=common["decode_attention_efficiency"],
+        collective_latency_s=link["latency_us"] * engine["collective_scale"] * 1e-6,
+        collective_growth=common["collective_growth"],
+        collective_bandwidth=link["bandwidth_share"],
+        host_step_s=engine["step_us"] * 1e-6,
+        host_layer_s=engine["layer_us"] * silicon["host_scale"] * 1e-6,
+        host_moe_layer_s=engine["moe_layer_us"] * silicon["host_scale"] * 1e-6,
+        host_sequence_s=engine["sequence_us"] * 1e-6,
+        host_prefill_s=engine["prefill_us"] * 1e-6,
+        request_s=engine["request_ms"] * 1e-3,
+    )
