@@ -1,0 +1,61 @@
+"""docs/api.md: its commands run as written, and every problem has its section."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django.live_server_helper import LiveServer
+
+from planner.api.problems import KINDS, NO_REPORT
+from planner.api.views import runs
+from planner.api.views.service import MANUAL_FILE
+from planner.runs.models import Run, State
+from tests.factories import make_token, make_user
+from tests.planner.api.support import Api
+
+MANUAL = MANUAL_FILE.read_text()
+
+
+def test_every_problem_has_its_section() -> None:
+    sections = set(re.findall(r"^### (.+)$", MANUAL, re.MULTILINE))
+    assert sections == {kind.anchor for kind in KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.anchor)
+def test_each_section_names_the_status(kind: Any) -> None:
+    assert f"### {kind.anchor}\n{kind.status}. " in MANUAL
+
+
+def test_the_type_of_a_problem_can_be_followed(db: None) -> None:
+    page = Api().get("/docs")
+    assert page.status_code == 200
+    assert f"### {NO_REPORT.anchor}" in page.content.decode()
+    assert page["Content-Type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_first_run_works_as_written(
+    live_server: LiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = '{"schema_version":1}'
+
+    def work(*_: object) -> None:
+        Run.objects.update(state=State.DONE, report=report)
+
+    monkeypatch.setattr(runs, "wait_while", work)
+    text = make_token(make_user(), "run")[1]
+    blocks = re.findall(r"```sh\n(.*?)```", MANUAL, re.DOTALL)
+    script = "\n".join(blocks)
+    script = script.replace("http://127.0.0.1:8000", live_server.url).replace("stc_…", text)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    started = json.loads((tmp_path / "started.json").read_text())
+    assert started["name"] == "Support chat"
+    assert started["state"] == "queued"
+    assert json.loads((tmp_path / "run.json").read_text())["state"] == "done"
+    assert (tmp_path / "report.json").read_text() == report
