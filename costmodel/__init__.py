@@ -56,6 +56,7 @@ from costmodel.selfhost_cost import (
     usd_per_mtok_at,
 )
 from costmodel.stage_memory import MeasuredMemory, MemoryLine
+from costmodel.steptime import StepTimeTables, decode_floor_s, prefill_floor_s, step_time_parts, step_time_tables
 from costmodel.weights import checkpoint_bytes
 
 __all__ = [
@@ -89,6 +90,7 @@ __all__ = [
     "RateTier",
     "SelfHostCost",
     "Staircase",
+    "StepTimeTables",
     "TokenRates",
     "UnknownIdError",
     "Usage",
@@ -102,6 +104,7 @@ __all__ = [
     "checkpoint_bytes",
     "cost_identity",
     "custom_accelerator",
+    "decode_floor_s",
     "divisibility_problems",
     "engine_names",
     "engine_profile",
@@ -119,6 +122,7 @@ __all__ = [
     "model_from_sizes",
     "openai_usage",
     "paid_hours_per_month",
+    "prefill_floor_s",
     "price_drift",
     "ranked_fixes",
     "replicas_for_peak",
@@ -126,6 +130,8 @@ __all__ = [
     "split_to_cents",
     "split_usd_per_mtok",
     "staircase",
+    "step_time_parts",
+    "step_time_tables",
     "to_cents",
     "token_time_mean_context",
     "token_time_mean_context_from_moments",
