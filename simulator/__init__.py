@@ -9,7 +9,7 @@
 ...     prompt_tokens=lognormal_tokens(400, rng, mean=1155, p95=3200),
 ...     output_tokens=fixed_tokens(100, 400),
 ... )
->>> log = simulate(config, step_time, workload, engine="reference")
+>>> log = simulate(config, step_time, workload)
 >>> summary = summarise(log, slo=[GoodputSlo(ttft_ms=1000, tpot_ms=50)], stationary=True)
 >>> summary.finished, summary.stability.verdict, round(summary.goodput[0].ratio, 2)
 (400, 'steady', 1.0)

@@ -57,9 +57,9 @@ class _Run:
 
     def advance(self) -> bool:
         """One step, or one jump over idle time; False when there is nothing more to do."""
+        self._receive()
         if self.until_ps is not None and self.now_ps >= self.until_ps:
             return False
-        self._receive()
         if self.queues.running or self.queues.waiting:
             self._step()
             return True
