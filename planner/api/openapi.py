@@ -7,14 +7,16 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 from pydantic import BaseModel
 
 from planner import planning
 from planner.api import problems
 from planner.api.problems import MEDIA_TYPE, Kind
-from planner.api.query import NoQuery, PageQuery, RunListQuery, RunQuery, query_parameters
+from planner.api.query import CatalogQuery, NoQuery, PageQuery, RunListQuery, RunQuery, query_parameters
 from planner.api.wire import (
+    CatalogPage,
     Problem,
     RunDetail,
     RunPage,
@@ -199,6 +201,19 @@ def reading(
         "parameters": [*query_parameters(query, formats=formats), *_ETAG, *headers],
         "responses": {**answers, **_NOT_MODIFIED, **_failures(*_ALWAYS, *also)},
     }
+
+
+def catalog(kind: str, query: type[CatalogQuery]) -> dict[str, Any]:
+    """The description of one catalog table, in both its formats."""
+    table = OpenApiResponse(OpenApiTypes.STR, description="The whole table.")
+    return reading(
+        f"catalog_{kind.replace('-', '_')}",
+        f"List {kind.replace('-', ' ').replace('gpu', 'GPU').replace('api', 'API')}",
+        {(200, "application/json"): _json(CatalogPage, "Rows in a fixed order."), (200, "text/csv"): table},
+        query=query,
+        formats=("json", "csv"),
+        headers=(_LINK,),
+    )
 
 
 RUN_LIST = reading(

@@ -44,16 +44,18 @@ def page_newest_first(request: Request, query: PageQuery, rows: "QuerySet[Row]")
     return _page(request, items, query.limit, lambda row: [row.created_at.isoformat(), str(row.pk)])  # type: ignore[attr-defined]
 
 
-def page_by_key(
-    request: Request, query: PageQuery, rows: Sequence[Mapping[str, Any]], key: Callable[[Mapping[str, Any]], str]
-) -> Page[Mapping[str, Any]]:
-    """A page of rows that are already sorted by `key`, which no two share."""
+def page_by_position(
+    request: Request, query: PageQuery, rows: Sequence[Mapping[str, Any]]
+) -> Page[tuple[int, Mapping[str, Any]]]:
+    """A page, with positions, of rows whose order is fixed (a catalog shipped with the program)."""
+    start = 0
     if query.cursor is not None:
-        after = _decode(query.cursor)
-        if len(after) != 1:
+        parts = _decode(query.cursor)
+        if len(parts) != 1 or not (parts[0].isascii() and parts[0].isdecimal() and len(parts[0]) < 10):
             raise _invalid(query.cursor)
-        rows = [row for row in rows if key(row) > after[0]]
-    return _page(request, list(rows[: query.limit + 1]), query.limit, lambda row: [key(row)])
+        start = int(parts[0])
+    numbered = list(enumerate(rows[start : start + query.limit + 1], start))
+    return _page(request, numbered, query.limit, lambda item: [str(item[0] + 1)])
 
 
 def _page(request: Request, items: list[Item], limit: int, cursor: Callable[[Item], list[str]]) -> Page[Item]:

@@ -4,6 +4,7 @@
 spreadsheets are made to fetch again. `format` belongs to content negotiation.
 """
 
+import re
 from datetime import date
 from typing import Annotated, Any, TypeVar
 
@@ -18,7 +19,9 @@ from planner.planning.errors import show
 
 MAX_WAIT_S = 20
 MAX_LIMIT = 500
+FIRST_DAY, LAST_DAY = date(2020, 1, 1), date(2100, 12, 31)
 
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _CODES = {
     "extra_forbidden": ("unknown_parameter", "a parameter of this address", "There is no such parameter here."),
     "int_parsing": ("not_whole", "a whole number", "It must be a whole number."),
@@ -35,14 +38,19 @@ class Query(BaseModel):
 
 def _iso_date(value: object) -> object:
     try:
-        if isinstance(value, str) and len(value) == 10:
-            return date.fromisoformat(value)
+        if (
+            isinstance(value, str)
+            and _DAY.fullmatch(value)
+            and FIRST_DAY <= (day := date.fromisoformat(value)) <= LAST_DAY
+        ):
+            return day
     except ValueError:
         pass
-    raise PydanticCustomError("not_a_date", "It must be a date.", {"allowed": "YYYY-MM-DD"})
+    allowed = f"YYYY-MM-DD, {FIRST_DAY} to {LAST_DAY}"
+    raise PydanticCustomError("not_a_date", "It must be a date.", {"allowed": allowed})
 
 
-IsoDate = Annotated[date, BeforeValidator(_iso_date)]
+CatalogDate = Annotated[date, BeforeValidator(_iso_date)]
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -69,6 +77,32 @@ class RunQuery(Query):
     wait: int = Field(
         0, ge=0, le=MAX_WAIT_S, description="Seconds to hold the answer back while the run is unfinished."
     )
+
+
+class CatalogQuery(PageQuery):
+    """Which day's catalog. CSV is not paged: there `limit` and `cursor` change nothing."""
+
+    priced_at: CatalogDate | None = Field(None, description="Prices valid on this day; left out: today.")
+
+
+class AcceleratorsQuery(CatalogQuery):
+    id: Text | None = Field(None, description="Only this accelerator.")
+    vendor: Text | None = Field(None, description="Only accelerators of this vendor.")
+
+
+class ModelsQuery(CatalogQuery):
+    id: Text | None = Field(None, description="Only this model.")
+
+
+class GpuPricesQuery(CatalogQuery):
+    gpu: Text | None = Field(None, description="Only prices of this accelerator.")
+    provider: Text | None = Field(None, description="Only prices of this provider.")
+    region: Text | None = Field(None, description="Only prices in this region.")
+
+
+class ApiPricesQuery(CatalogQuery):
+    provider: Text | None = Field(None, description="Only prices of this provider.")
+    model: Text | None = Field(None, description="Only prices of this model, by the provider's id.")
 
 
 AnyQuery = TypeVar("AnyQuery", bound=Query)

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, path, re_path
 from rest_framework.views import APIView
 
+from planner.api.views.catalog import Accelerators, ApiPrices, GpuPrices, Models
 from planner.api.views.runs import RunItem, RunList, RunReport
 from planner.api.views.scenarios import ScenarioCheck, ScenarioItem, ScenarioList
 from planner.api.views.service import Manual, OpenApiDocument, UnknownAddress
@@ -20,6 +21,10 @@ urlpatterns: list[URLPattern] = [
     *_both("scenarios", ScenarioList, "scenarios"),
     *_both("scenarios/validate", ScenarioCheck, "scenario-check"),
     *_both("scenarios/<uuid:scenario_id>", ScenarioItem, "scenario"),
+    *_both("catalog/accelerators", Accelerators, "catalog-accelerators"),
+    *_both("catalog/models", Models, "catalog-models"),
+    *_both("catalog/gpu-prices", GpuPrices, "catalog-gpu-prices"),
+    *_both("catalog/api-prices", ApiPrices, "catalog-api-prices"),
     *_both("openapi.json", OpenApiDocument, "openapi"),
     *_both("docs", Manual, "docs"),
     re_path(r"", UnknownAddress.as_view()),
