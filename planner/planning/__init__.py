@@ -1,6 +1,16 @@
-"""Planning: from a scenario to a sizing report. Pure: no Django, no clock, no network."""
+"""Planning: from a scenario to a sizing report. Pure: no Django, no clock, no network.
+
+>>> scenario = parse_scenario(sample_scenario())
+>>> scenario.model.id, scenario.billing.hours_per_month
+('meta-llama/Llama-3.3-70B-Instruct', 730.0)
+"""
 
 from planner.planning.errors import FieldError, PlanCancelled, ScenarioInvalid
+from planner.planning.listing import catalog_listing
+from planner.planning.plain import report_bytes
+from planner.planning.plan import plan
+from planner.planning.progress import Progress
+from planner.planning.sample import sample_scenario
 from planner.planning.schema import (
     SCHEMA_VERSION,
     Scenario,
@@ -9,15 +19,24 @@ from planner.planning.schema import (
     parse_scenario,
     scenario_digest,
 )
+from planner.planning.version import ENGINE_VERSION, result_version, warm_up
 
 __all__ = [
+    "ENGINE_VERSION",
     "SCHEMA_VERSION",
     "FieldError",
     "PlanCancelled",
+    "Progress",
     "Scenario",
     "ScenarioInvalid",
     "canonical_json",
+    "catalog_listing",
     "form_to_scenario",
     "parse_scenario",
+    "plan",
+    "report_bytes",
+    "result_version",
+    "sample_scenario",
     "scenario_digest",
+    "warm_up",
 ]

@@ -14,6 +14,18 @@ MAX_P95_TO_MEAN = 3.868
 """exp(1.6449² / 2): above this ratio of p95 to mean no lognormal exists."""
 MAX_MEAN_TO_P50 = 50.0
 
+SIZES = (
+    "params_active_b",
+    "layers",
+    "hidden",
+    "n_heads",
+    "n_kv_heads",
+    "head_dim",
+    "intermediate",
+    "vocab",
+    "max_context",
+)
+
 Found = Iterator[FieldError]
 
 
@@ -145,6 +157,10 @@ def _prefix(data: dict[str, Any]) -> Found:
     if part(prefix, "kind") != "shared" or tokens is None:
         return
     here = "/traffic/prefix/tokens"
+    if part(data, "traffic", "trace") is not None:
+        detail = "A shared prefix with a trace is not offered yet: the trace does not say which prompts share it."
+        yield FieldError("not_offered_yet", "/traffic/prefix", "shared", "none", detail)
+        return
     spec = part(data, "traffic", "prompt_tokens")
     least = shortest(spec)
     if least is not None and tokens >= least:
@@ -204,18 +220,24 @@ def _model(data: dict[str, Any]) -> Found:
     model = data.get("model")
     if not isinstance(model, dict):
         return
-    ways = [key for key in ("id", "hf_config", "params_total_b") if model.get(key) is not None]
-    allowed = "exactly one of id, hf_config, params_total_b"
+    given = [name for name in SIZES if model.get(name) is not None]
+    sized = ["sizes"] if given or model.get("params_total_b") is not None else []
+    ways = [key for key in ("id", "hf_config") if model.get(key) is not None] + sized
+    allowed = "exactly one of id, hf_config, sizes (params_total_b, layers, ...)"
     if len(ways) != 1:
         detail = "Say which model." if not ways else f"{' and '.join(ways)} cannot both say which model."
         yield FieldError("one_of", "/model", ", ".join(ways), allowed, detail)
-    sizes = ("layers", "hidden", "n_heads", "n_kv_heads", "head_dim", "intermediate", "vocab", "max_context")
-    given = [name for name in sizes if model.get(name) is not None]
-    if ways and ways != ["params_total_b"]:
-        for name in given:
-            yield FieldError(
-                "conflict", pointer("model", name), "", f"absent with {ways[0]}", f"{ways[0]} already says {name}."
-            )
+        return
+    if set(given) - {"max_context", "params_active_b"}:
+        for name in ("layers", "hidden", "n_heads"):
+            if model.get(name) is None:
+                detail = f"{name} is required where other sizes are given."
+                yield FieldError("missing", pointer("model", name), "", "required with sizes", detail)
+        if model.get("params_active_b") is not None:
+            detail = "params_active_b goes with params_total_b alone."
+            yield FieldError("conflict", "/model/params_active_b", "", "absent with sizes", detail)
+    elif sized and model.get("params_total_b") is None:
+        yield FieldError("missing", "/model/params_total_b", "", "required", "params_total_b is required.")
     heads, kv_heads = number(model.get("n_heads")), number(model.get("n_kv_heads"))
     if heads and kv_heads and (kv_heads > heads or heads % kv_heads):
         yield FieldError(

@@ -24,6 +24,9 @@ class Model(Part):
         None,
         description="Parameters in billions, all experts counted. Alone: the usual architecture of that size.",
     )
+    params_active_b: Annotated[float, Range(0.001, 20_000, "billion")] | None = Field(
+        None, description="Parameters read for one token, in billions, of a mixture of experts; with params_total_b."
+    )
     layers: Annotated[int, Range(1, 1_000, "layers")] | None = Field(None, description="Transformer layers.")
     hidden: Count | None = Field(None, description="Width of the residual stream.")
     n_heads: Annotated[int, Range(1, 4_096, "heads")] | None = Field(None, description="Attention (query) heads.")

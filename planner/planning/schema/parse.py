@@ -11,6 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from planner.planning.errors import FieldError, ScenarioInvalid
+from planner.planning.schema.catalog_checks import catalog_errors
+from planner.planning.schema.catalog_ids import with_catalog_ids
 from planner.planning.schema.checks import cross_field_errors
 from planner.planning.schema.read import check_plain, read_object
 from planner.planning.schema.scenario import Scenario, with_date
@@ -38,9 +40,17 @@ def parse_scenario(data: Mapping[str, Any] | bytes | str, *, today: date | None 
         errors.extend(field_errors(error, document))
     known = {e.pointer for e in errors}
     errors.extend(e for e in cross_field_errors(document) if e.pointer not in known or e.code == "one_of")
+    errors.extend(catalog_errors(document, _date(document)))
     if errors or scenario is None:
         raise ScenarioInvalid(tuple(errors[:MAX_ERRORS]))
-    return scenario
+    return with_catalog_ids(scenario)
+
+
+def _date(document: dict[str, Any]) -> date | None:
+    try:
+        return date.fromisoformat(str(document.get("priced_at")))
+    except ValueError:
+        return None
 
 
 def canonical_json(scenario: Scenario) -> str:

@@ -1,0 +1,81 @@
+"""Ready command lines that start one replica of a deployment."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from costmodel import Deployment
+from planner.planning.schema import Scenario
+
+VLLM_QUANTIZATION = {"fp8": "fp8"}
+VLLM_KV = {"fp8": "fp8"}
+SGLANG_QUANTIZATION = {"fp8": "fp8"}
+SGLANG_KV = {"fp8": "fp8_e4m3"}
+
+
+def engine_settings(scenario: Scenario, deployment: Deployment) -> dict[str, Any]:
+    """The knobs of the deployment under the engine's own names."""
+    return {
+        "name": deployment.profile.name,
+        "version": deployment.profile.version,
+        "tensor_parallel_size": deployment.parallelism.tp,
+        "weight_dtype": deployment.weight_dtype,
+        "kv_dtype": deployment.kv_dtype,
+        "max_model_len": deployment.max_model_len,
+        "max_tokens": scenario.engine.max_tokens,
+        "max_num_seqs": deployment.max_num_seqs,
+        "max_num_batched_tokens": deployment.max_num_batched_tokens,
+        "gpu_memory_utilization": deployment.gpu_memory_utilization,
+        "block_size": deployment.block_size,
+        "enable_prefix_caching": deployment.enable_prefix_caching,
+        "enable_chunked_prefill": deployment.enable_chunked_prefill,
+    }
+
+
+def engine_commands(scenario: Scenario, deployment: Deployment) -> dict[str, str]:
+    """One `vllm serve` and one SGLang line. A model without an id stands as MODEL."""
+    return {"vllm": _vllm(scenario, deployment), "sglang": _sglang(scenario, deployment)}
+
+
+def _vllm(scenario: Scenario, deployment: Deployment) -> str:
+    words = ["vllm", "serve", scenario.model.id or "MODEL", "--tensor-parallel-size", str(deployment.parallelism.tp)]
+    if _converted(deployment) and deployment.weight_dtype in VLLM_QUANTIZATION:
+        words += ["--quantization", VLLM_QUANTIZATION[deployment.weight_dtype]]
+    if deployment.kv_dtype in VLLM_KV:
+        words += ["--kv-cache-dtype", VLLM_KV[deployment.kv_dtype]]
+    words += [
+        "--max-model-len", str(deployment.max_model_len),
+        "--max-num-seqs", str(deployment.max_num_seqs),
+        "--max-num-batched-tokens", str(deployment.max_num_batched_tokens),
+        "--gpu-memory-utilization", f"{deployment.gpu_memory_utilization:g}",
+        "--block-size", str(deployment.block_size),
+        "--enable-prefix-caching" if deployment.enable_prefix_caching else "--no-enable-prefix-caching",
+    ]  # fmt: skip
+    if not deployment.enable_chunked_prefill:
+        words.append("--no-enable-chunked-prefill")
+    return shlex.join(words)
+
+
+def _sglang(scenario: Scenario, deployment: Deployment) -> str:
+    words = ["python", "-m", "sglang.launch_server", "--model-path", scenario.model.id or "MODEL"]
+    words += ["--tp-size", str(deployment.parallelism.tp)]
+    if _converted(deployment) and deployment.weight_dtype in SGLANG_QUANTIZATION:
+        words += ["--quantization", SGLANG_QUANTIZATION[deployment.weight_dtype]]
+    if deployment.kv_dtype in SGLANG_KV:
+        words += ["--kv-cache-dtype", SGLANG_KV[deployment.kv_dtype]]
+    words += [
+        "--context-length", str(deployment.max_model_len),
+        "--max-running-requests", str(deployment.max_num_seqs),
+        "--chunked-prefill-size", str(deployment.max_num_batched_tokens if deployment.enable_chunked_prefill else -1),
+    ]  # fmt: skip
+    if deployment.profile.name == "sglang":  # its fraction is another one than vLLM's; else the engine's own choice
+        words += ["--mem-fraction-static", f"{deployment.gpu_memory_utilization:g}"]
+    if not deployment.enable_prefix_caching:
+        words.append("--disable-radix-cache")
+    return shlex.join(words)
+
+
+def _converted(deployment: Deployment) -> bool:
+    """The engine converts the weights while loading: they are not what the checkpoint ships."""
+    return deployment.weight_dtype != deployment.model.native_weight_dtype

@@ -1,0 +1,105 @@
+"""Why a candidate is out, by cause. What one idle replica cannot do, no number of replicas does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from costmodel import Deployment, Parallelism, Problem
+from costmodel.parallelism import divisibility_problems
+from costmodel.steptime import decode_floor_s
+from planner.planning.capacity import Capacity
+from planner.planning.load import Load
+from planner.planning.replica import Replica, lone_stream
+from planner.planning.targets import Judged, Targets, judge, latencies
+
+REMEDIES = {
+    "ttft": "Higher tensor parallel, a faster GPU, shorter prompts, or a target above {value}.",
+    "tpot": "Higher tensor parallel, a faster GPU, fewer bytes per weight, or a target above {value}.",
+    "itl": "Higher tensor parallel, a faster GPU, fewer tokens per step, or a target above {value}.",
+    "e2e": "Higher tensor parallel, a faster GPU, shorter outputs, or a target above {value}.",
+    "goodput": "Higher tensor parallel, a faster GPU, or looser thresholds.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """The first thing that rules a candidate out, with its numbers, and the nearest change that would help."""
+
+    code: str
+    detail: str
+    nearest_change: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {"code": self.code, "detail": self.detail, "nearest_change": self.nearest_change}
+
+
+def from_problem(problem: Problem) -> Reason:
+    """A reason of the cost model, as a sentence."""
+    changes = "; ".join(problem.nearest_change) or (f"Allowed: {', '.join(problem.allowed)}" if problem.allowed else "")
+    return Reason(problem.code, _sentence(problem.detail), _sentence(changes))
+
+
+def tpot_floor_reason(deployment: Deployment, load: Load, targets: Targets) -> Reason | None:
+    """Each decode step reads all weights once: bytes over bandwidth is a floor that no load changes."""
+    tightest = targets.tightest_ms("tpot")
+    if tightest is None:
+        return None
+    limit_ms, percentile = tightest
+    floor_ms = decode_floor_s(deployment, load.mix.context_tokens_mean) * 1e3
+    if floor_ms <= limit_ms:
+        return None
+    detail = (
+        f"One step reads the weights and the context of a sequence in {floor_ms:.3g} ms at full memory bandwidth; "
+        f"TPOT p{percentile} is to be {limit_ms:g} ms. More replicas do not change that."
+    )
+    return Reason("tpot_below_bandwidth_floor", detail, _faster(deployment, load, limit_ms))
+
+
+def _faster(deployment: Deployment, load: Load, limit_ms: float) -> str:
+    """The smallest tensor-parallel size within the node whose floor is below the target."""
+    tp = deployment.parallelism.tp
+    while (tp := tp * 2) <= deployment.accelerator.gpus_per_node:
+        wider = replace(deployment, parallelism=Parallelism(tp=tp))
+        if divisibility_problems(deployment.model, wider.parallelism, deployment.weights):
+            break
+        if decode_floor_s(wider, load.mix.context_tokens_mean) * 1e3 <= limit_ms:
+            return f"Tensor parallel {tp} makes it possible; so may fewer bytes per weight."
+    return "Fewer bytes per weight, a GPU with more bandwidth, or a looser target."
+
+
+def lone_request_reason(replica: Replica, load: Load, targets: Targets) -> Reason | None:
+    """What an idle replica misses with requests that never meet."""
+    log = replica.run(lone_stream(load))
+    missed = next((item for item in judge(targets, latencies([log], steady=False)) if not item.met), None)
+    if missed is None:
+        return None
+    value = _shown(missed)
+    detail = (
+        f"Even without other load {missed.target.label} is {value}; the target is "
+        f"{missed.target.show(missed.target.limit)}. More replicas do not change that."
+    )
+    code = f"{missed.target.metric}_of_single_request"
+    return Reason(code, detail, REMEDIES[missed.target.metric].format(value=value))
+
+
+def load_reason(capacity: Capacity, load: Load) -> Reason:
+    """No rate meets the targets, though an idle replica does; or the fleet would be beyond all bounds."""
+    if capacity.rps > 0:
+        detail = f"{load.peak_rps:,.4g} requests/s at {capacity.rps:.3g} per replica need more than 20,000 replicas."
+        return Reason("load", detail, "A faster replica (higher tensor parallel or a faster GPU).")
+    failure = capacity.failing.failure() if capacity.failing else "no rate was found"
+    rate = capacity.failing.rate_rps if capacity.failing else 0.0
+    return Reason(
+        "load", f"At {rate:.3g} requests/s per replica already {failure}.", REMEDIES["e2e"].format(value="this")
+    )
+
+
+def _shown(item: Judged) -> str:
+    return "not reached" if item.predicted is None else item.target.show(item.predicted)
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    if not text:
+        return ""
+    return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")

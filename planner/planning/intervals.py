@@ -1,0 +1,84 @@
+"""How far the answer moves when steps are as fast or as slow as the residuals of the step-time model allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from costmodel import replicas_for_peak
+from planner.planning.candidates import Candidate, Job
+from planner.planning.capacity import Run, find_capacity, stream_count
+from planner.planning.fleet import fleet_run
+from planner.planning.money import slo_capacity_rps
+from planner.planning.residuals import Residuals, residuals_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sized:
+    """A feasible candidate with its intervals.
+
+    capacity_rps: of one replica, as counted for fleet and break-even; low_rps, high_rps: with slow and fast steps.
+    serving_low and serving_high: replicas at high_rps and low_rps. fast_run, slow_run: the fleet with such steps,
+    None where they were not simulated (then low_rps and high_rps scale with the step time).
+    """
+
+    candidate: Candidate
+    coverage: Residuals
+    capacity_rps: float
+    low_rps: float
+    high_rps: float
+    serving: int
+    serving_low: int
+    serving_high: int
+    fast_run: Run | None = None
+    slow_run: Run | None = None
+
+
+def sized(job: Job, candidate: Candidate) -> Sized:
+    """Intervals by scaling: a replica whose steps last r times as long serves 1 / r of the rate."""
+    covered = _coverage(candidate)
+    return _sized(job, candidate, covered, 1 / covered.step_time_p90_ratio, 1 / covered.step_time_p10_ratio)
+
+
+def sized_by_simulation(job: Job, candidate: Candidate) -> Sized:
+    """Intervals by simulating the replica and the fleet again with slow and with fast steps."""
+    assert candidate.replica is not None
+    assert candidate.capacity is not None
+    assert candidate.fleet is not None
+    covered = _coverage(candidate)
+    ratios, runs = [], []
+    for step_ratio in (covered.step_time_p90_ratio, covered.step_time_p10_ratio):
+        replica = candidate.replica.slowed(step_ratio)
+        near = candidate.capacity.rps / step_ratio
+        found = find_capacity(replica, job.load, job.targets, near_rps=near)
+        ratios.append(found.rps / candidate.capacity.rps)
+        count = stream_count(job.targets, candidate.capacity.estimate)
+        runs.append(fleet_run(replica, job.load, job.targets, candidate.fleet.serving, count, job.load.peak_rps))
+    return _sized(job, candidate, covered, *ratios, slow_run=runs[0], fast_run=runs[1])
+
+
+def _sized(
+    job: Job, candidate: Candidate, covered: Residuals, slow_ratio: float, fast_ratio: float, *,
+    fast_run: Run | None = None, slow_run: Run | None = None,
+) -> Sized:  # fmt: skip
+    assert candidate.capacity is not None
+    assert candidate.fleet is not None
+    serving, peak = candidate.fleet.serving, job.load.peak_rps
+    mid = slo_capacity_rps(candidate.capacity.rps, peak, serving)
+    low, high = mid * min(1.0, slow_ratio), mid * max(1.0, fast_ratio)
+    return Sized(
+        candidate=candidate,
+        coverage=covered,
+        capacity_rps=mid,
+        low_rps=low,
+        high_rps=high,
+        serving=serving,
+        serving_low=replicas_for_peak(peak, high),
+        serving_high=replicas_for_peak(peak, low) if low > 0 else serving,
+        fast_run=fast_run,
+        slow_run=slow_run,
+    )
+
+
+def _coverage(candidate: Candidate) -> Residuals:
+    assert candidate.deployment is not None
+    return residuals_of(candidate.deployment)

@@ -1,0 +1,111 @@
+"""From the names in a scenario to the things they mean: model, accelerators, prices, engine profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from costmodel import (
+    Accelerator,
+    EngineProfile,
+    GpuPrice,
+    ModelSpec,
+    PriceUnknownError,
+    custom_accelerator,
+    engine_profile,
+    gpu_price,
+    load_catalog,
+    model_from_hf_config,
+    model_from_params,
+    model_from_sizes,
+)
+from planner.planning.schema.model import CustomAccelerator, Hardware, Model
+from planner.planning.schema.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """An accelerator to try, and the price of an hour of it."""
+
+    accelerator: Accelerator
+    price: GpuPrice
+    custom: bool
+
+
+def resolve_model(model: Model) -> ModelSpec:
+    """The architecture that a scenario names. Raises UnknownIdError or ModelConfigError."""
+    if model.id is not None:
+        return load_catalog().model(model.id)
+    if model.hf_config is not None:
+        return model_from_hf_config(model.hf_config)
+    if model.layers is None or model.hidden is None or model.n_heads is None:
+        assert model.params_total_b is not None
+        return model_from_params(
+            model.params_total_b, params_active_b=model.params_active_b, max_context_tokens=model.max_context
+        )
+    return model_from_sizes(
+        layers=model.layers,
+        hidden=model.hidden,
+        n_heads=model.n_heads,
+        n_kv_heads=model.n_kv_heads,
+        head_dim=model.head_dim,
+        intermediate=model.intermediate,
+        vocab=model.vocab,
+        params_total_b=model.params_total_b,
+        max_context_tokens=model.max_context,
+    )
+
+
+def _custom(custom: CustomAccelerator) -> Accelerator:
+    """A user's accelerator in the catalog's terms; what was not said is unknown."""
+    return custom_accelerator(
+        custom.id,
+        memory_gib=custom.memory_gib,
+        memory_bandwidth_gb_per_s=custom.memory_bandwidth_gb_per_s,
+        bf16_dense_tflops=custom.bf16_dense_tflops,
+        fp8_dense_tflops=custom.fp8_dense_tflops,
+        link_gb_per_s=custom.interconnect_gb_per_s,
+        link_kind="nvswitch",
+        gpus_per_node=custom.gpus_per_node,
+    )
+
+
+def resolve_gpus(hardware: Hardware, priced_at: date) -> tuple[Gpu, ...]:
+    """Accelerators to try, in the order asked for (the catalog's for "any", those without a price left out).
+
+    Raises UnknownIdError or PriceUnknownError.
+    """
+    if hardware.gpus == "any":
+        return tuple(
+            gpu
+            for accelerator in load_catalog().accelerators.values()
+            if (gpu := _priced(accelerator, hardware, priced_at))
+        )
+    found: dict[str, Gpu] = {}
+    for choice in hardware.gpus:
+        gpu = resolve_gpu(choice, hardware, priced_at)
+        found.setdefault(gpu.accelerator.id, gpu)
+    return tuple(found.values())
+
+
+def resolve_gpu(choice: str | CustomAccelerator, hardware: Hardware, priced_at: date) -> Gpu:
+    """One accelerator with its price. Raises UnknownIdError or PriceUnknownError."""
+    if isinstance(choice, CustomAccelerator):
+        price = gpu_price(choice.id, priced_at, override=choice.usd_per_gpu_hour)
+        return Gpu(_custom(choice), price, custom=True)
+    accelerator = load_catalog().accelerator(choice)
+    override = hardware.price_overrides.get(accelerator.id)
+    price = gpu_price(accelerator.id, priced_at, override=override.usd_per_gpu_hour if override else None)
+    return Gpu(accelerator, price, custom=False)
+
+
+def _priced(accelerator: Accelerator, hardware: Hardware, priced_at: date) -> Gpu | None:
+    try:
+        return resolve_gpu(accelerator.id, hardware, priced_at)
+    except PriceUnknownError:
+        return None
+
+
+def resolve_profile(scenario: Scenario) -> EngineProfile:
+    """Defaults of the scenario's engine version, the newest where none is named. Raises UnknownIdError."""
+    return engine_profile(scenario.engine.name, scenario.engine.version)

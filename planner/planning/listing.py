@@ -1,0 +1,106 @@
+"""The catalog as rows, for API and pages."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from costmodel import PriceUnknownError, api_price_listing, gpu_price, load_catalog
+from planner.planning.plain import plain
+
+KINDS = ("accelerators", "models", "gpu-prices", "api-prices")
+
+
+def catalog_listing(kind: str, priced_at: date) -> list[dict[str, Any]]:
+    """Rows of one part of the catalog, in its order. Raises ValueError for another kind than KINDS."""
+    makers = {"accelerators": _accelerators, "models": _models, "gpu-prices": _gpu_prices, "api-prices": _api_prices}
+    if kind not in makers:
+        raise ValueError(f"no catalog of {kind}; there are {', '.join(KINDS)}")
+    rows: list[dict[str, Any]] = plain(makers[kind](priced_at))
+    return rows
+
+
+def _accelerators(_: date) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": a.id,
+            "vendor": a.vendor,
+            "memory_gib": a.memory_gib,
+            "memory_bandwidth_gb_per_s": a.memory_bandwidth_gb_per_s,
+            "bf16_dense_tflops": a.bf16_dense_tflops,
+            "fp8_dense_tflops": a.fp8_dense_tflops,
+            "interconnect": a.interconnect,
+            "link_gb_per_s": a.link_gb_per_s,
+            "gpus_per_node": a.gpus_per_node,
+            "release_year": a.release_year,
+            "note": a.note,
+            "source": a.source,
+            "as_of": a.as_of,
+        }
+        for a in load_catalog().accelerators.values()
+    ]
+
+
+def _models(_: date) -> list[dict[str, Any]]:
+    models = load_catalog().models
+    return [
+        {
+            "id": model_id,
+            "params_total_b": models[model_id].params_total / 1e9,
+            "params_active_b": models[model_id].params_active / 1e9,
+            "layers": models[model_id].layers,
+            "max_context_tokens": models[model_id].max_context_tokens,
+            "native_weight_dtype": models[model_id].native_weight_dtype,
+            "confidence": entry.confidence,
+            "source": entry.source,
+            "as_of": entry.as_of,
+            "note": entry.note,
+        }
+        for model_id, entry in models.entries.items()
+        if entry.listed
+    ]
+
+
+def _gpu_prices(priced_at: date) -> list[dict[str, Any]]:
+    return [_gpu_price(accelerator_id, priced_at) for accelerator_id in load_catalog().accelerators]
+
+
+def _gpu_price(accelerator_id: str, priced_at: date) -> dict[str, Any]:
+    try:
+        price = gpu_price(accelerator_id, priced_at)
+    except PriceUnknownError as error:
+        return {"gpu": accelerator_id, "usd_per_gpu_hour": None, "note": f"{error}", "listings": []}
+    return {
+        "gpu": accelerator_id,
+        "usd_per_gpu_hour": price.usd_per_gpu_hour,
+        "low_usd_per_gpu_hour": price.low_usd_per_gpu_hour,
+        "high_usd_per_gpu_hour": price.high_usd_per_gpu_hour,
+        "note": price.sentence,
+        "listings": [
+            {
+                "provider": item.provider,
+                "region": item.region,
+                "usd_per_gpu_hour": item.on_demand_usd_per_gpu_hour,
+                "as_of": item.as_of.text,
+                "source": item.source,
+            }
+            for item in price.listings
+        ],
+    }
+
+
+def _api_prices(priced_at: date) -> list[dict[str, Any]]:
+    return [
+        {
+            "provider": price.provider,
+            "model": price.model,
+            "input_usd_per_mtok": price.standard.rates.input_usd_per_mtok,
+            "output_usd_per_mtok": price.standard.rates.output_usd_per_mtok,
+            "cached_read_usd_per_mtok": price.standard.rates.cached_read_usd_per_mtok,
+            "available": price.available,
+            "source": price.source,
+            "as_of": price.as_of,
+            "note": "; ".join(price.notes),
+        }
+        for price in api_price_listing(priced_at)
+    ]

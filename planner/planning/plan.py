@@ -1,0 +1,193 @@
+"""From a scenario to a report: every candidate tried, the cheapest that meets the targets put beside the APIs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from planner.planning.break_even import break_even_section, stairs_of
+from planner.planning.candidates import Candidate, Job, evaluate, tp_sizes
+from planner.planning.commands import engine_commands, engine_settings
+from planner.planning.intervals import Sized, sized, sized_by_simulation
+from planner.planning.inventory import Gpu, resolve_gpus, resolve_model, resolve_profile
+from planner.planning.load import scenario_load
+from planner.planning.money import FleetBill, Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
+from planner.planning.plain import plain
+from planner.planning.progress import OnProgress, Teller
+from planner.planning.provenance import notes_of, provenance
+from planner.planning.report_rows import (
+    candidate_row,
+    cost_section,
+    curve_rows,
+    load_section,
+    memory_section,
+    slo_rows,
+)
+from planner.planning.schema import SCHEMA_VERSION, Scenario
+from planner.planning.sensitivity import Base, sensitivity
+from planner.planning.targets import slo_targets
+from planner.planning.uncertainty import uncertainty_section
+from planner.planning.verdict import no_fleet_verdict, verdict
+
+SEARCH_SHARE = 0.85
+"""Share of the work that the search takes, for progress; the rest is the closer look at the recommended candidate."""
+
+
+def plan(scenario: Scenario, on_progress: OnProgress | None = None) -> dict[str, Any]:
+    """The sizing report of a scenario, as plain values (see docs/architecture.md, "The report").
+
+    Raises PlanCancelled when on_progress answers False.
+    """
+    teller = Teller(on_progress)
+    teller.tick()
+    job = _job(scenario, teller)
+    gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
+    hosted = hosted_bills(scenario, job.load)
+    answers = _search(job, gpus, teller)
+    best = _cheapest_fleet(answers)
+    if best is None:
+        report = _without_fleet(job, gpus, hosted, answers)
+    else:
+        teller.say(SEARCH_SHARE, f"Looking closer at {best.candidate.id}")
+        report = _with_fleet(job, gpus, hosted, answers, best, teller)
+    return {key: plain(value) for key, value in report.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """A candidate with what it costs; size and bill are None when it is out."""
+
+    candidate: Candidate
+    size: Sized | None
+    bill: FleetBill | None
+
+
+def _job(scenario: Scenario, teller: Teller) -> Job:
+    model = resolve_model(scenario.model)
+    load = scenario_load(scenario, scenario.engine.max_model_len or model.max_context_tokens)
+    return Job(scenario, model, resolve_profile(scenario), load, slo_targets(scenario.slo), teller.tick)
+
+
+def _search(job: Job, gpus: Sequence[Gpu], teller: Teller) -> list[Answer]:
+    pairs = [(gpu, tp) for gpu in gpus for tp in tp_sizes(job.scenario, gpu)]
+    answers = []
+    for done, (gpu, tp) in enumerate(pairs):
+        teller.say(SEARCH_SHARE * done / len(pairs), f"Sizing {gpu.accelerator.id} with tensor parallel {tp}")
+        candidate = evaluate(job, gpu, tp)
+        answer = _priced(job, candidate, sized(job, candidate) if candidate.feasible else None)
+        answers.append(answer)
+        teller.rows.append(plain(_row(job, answer)))
+    return answers
+
+
+def _priced(job: Job, candidate: Candidate, size: Sized | None) -> Answer:
+    if size is None:
+        return Answer(candidate, None, None)
+    bill = fleet_bill(
+        job.scenario,
+        candidate.gpu,
+        job.load,
+        gpus_per_replica=candidate.tp,
+        serving=size.serving,
+        serving_low=size.serving_low,
+        serving_high=size.serving_high,
+        capacity_rps=size.capacity_rps,
+    )
+    return Answer(candidate, size, bill)
+
+
+def _row(job: Job, answer: Answer) -> dict[str, Any]:
+    return candidate_row(job.scenario.billing.spare_replicas, answer.candidate, answer.size, answer.bill)
+
+
+def _cheapest_fleet(answers: Sequence[Answer]) -> Sized | None:
+    """The lowest bill; of equal ones the fewer GPUs, then the smaller replicas."""
+    found = [(a.bill.cost.exact_usd_per_month, a.bill.cost.gpus, a.candidate.tp, a.candidate.id, a.size)
+             for a in answers if a.size is not None and a.bill is not None]  # fmt: skip
+    return min(found, key=lambda item: item[:4])[4] if found else None
+
+
+def _common(job: Job, hosted: Sequence[Hosted], answers: Sequence[Answer]) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": job.scenario.name,
+        "candidates": [_row(job, answer) for answer in answers],
+        "api": [api.as_dict() for api in hosted],
+    }
+
+
+def _without_fleet(
+    job: Job, gpus: Sequence[Gpu], hosted: tuple[Hosted, ...], answers: Sequence[Answer]
+) -> dict[str, Any]:
+    """Nothing meets the targets: what is known, and why."""
+    candidates = [answer.candidate for answer in answers]
+    nearest = next((c for c in candidates if c.memory is not None and c.memory.fits), None)
+    return _common(job, hosted, answers) | {
+        "verdict": no_fleet_verdict(candidates, cheapest(hosted)),
+        "recommended": None,
+        "slo": [],
+        "load": None,
+        "memory": memory_section(job.load, nearest) if nearest else None,
+        "cost": None,
+        "break_even": None,
+        "curves": [],
+        "sensitivity": [],
+        "uncertainty": None,
+        "provenance": provenance(job, gpus, hosted, None, notes_of(job, gpus, candidates)),
+    }
+
+
+def _with_fleet(
+    job: Job, gpus: Sequence[Gpu], hosted: tuple[Hosted, ...], answers: list[Answer], best: Sized, teller: Teller
+) -> dict[str, Any]:
+    scenario, load = job.scenario, job.load
+    candidate = best.candidate
+    size = sized_by_simulation(job, candidate)
+    answer = _priced(job, candidate, size)
+    bill = answer.bill
+    assert bill is not None
+    assert candidate.deployment is not None
+    assert candidate.replica is not None
+    answers = [answer if a.candidate is candidate else a for a in answers]
+    teller.say(0.95, "Load curves and break-even")
+    tokens = monthly_tokens(load, scenario.billing.hours_per_month)
+    against = cheapest(hosted)
+    tightest = job.targets.tightest_ms("tpot") or job.targets.tightest_ms("itl")
+    limit = tightest[0] if tightest else None
+    base = None
+    if against is not None:
+        base = Base(scenario, load, bill, against, candidate.replica, size.capacity_rps, size.serving, limit)
+    stairs = stairs_of(scenario, load, bill.cost.usd_per_replica_hour, size.capacity_rps)
+    notes = notes_of(job, gpus, [candidate])
+    return _common(job, hosted, answers) | {
+        "verdict": verdict(scenario, load, candidate, bill, against),
+        "recommended": _recommended(scenario, size, bill),
+        "slo": slo_rows(size),
+        "load": load_section(job, size),
+        "memory": memory_section(load, candidate),
+        "cost": cost_section(bill, tokens.input, tokens.output),
+        "break_even": break_even_section(load, stairs, hosted),
+        "curves": curve_rows(job, size),
+        "sensitivity": sensitivity(base) if base else [],
+        "uncertainty": uncertainty_section(size),
+        "provenance": provenance(job, gpus, hosted, size, notes),
+    }
+
+
+def _recommended(scenario: Scenario, size: Sized, bill: FleetBill) -> dict[str, Any]:
+    candidate = size.candidate
+    assert candidate.deployment is not None
+    return {
+        "candidate": candidate.id,
+        "gpu": candidate.gpu.accelerator.id,
+        "tp": candidate.tp,
+        "pp": 1,
+        "ep": 1,
+        "serving_replicas": size.serving,
+        "spare_replicas": scenario.billing.spare_replicas,
+        "replicas": bill.cost.replicas,
+        "gpus": bill.cost.gpus,
+        "engine": engine_settings(scenario, candidate.deployment),
+        "commands": engine_commands(scenario, candidate.deployment),
+    }

@@ -1,0 +1,142 @@
+"""One replica as the simulator sees it, and what can be said of it without simulating."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from costmodel import Deployment
+from costmodel.memory import MemoryPlan
+from costmodel.steptime import StepTimeTables
+from planner.planning.load import Load, Mix
+from simulator import EngineConfig, EventLog, StepTime, Workload, simulate
+
+Tick = Callable[[], None]
+"""Called between requests of a simulation; raises PlanCancelled when someone asked to stop."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replica:
+    """Engine settings and step times of one replica. tick: see Tick."""
+
+    config: EngineConfig
+    step_time: StepTime
+    tick: Tick
+
+    def run(self, stream: Workload, *, until_ps: int | None = None) -> EventLog:
+        """Serve a stream of requests."""
+
+        def on_progress(_: float) -> bool:
+            self.tick()
+            return True
+
+        return simulate(self.config, self.step_time, stream, until_ps=until_ps, on_progress=on_progress)
+
+    def slowed(self, ratio: float) -> Replica:
+        """The same replica with every step lasting `ratio` times as long."""
+        return replace(self, step_time=scaled(self.step_time, ratio))
+
+
+def make_replica(deployment: Deployment, memory: MemoryPlan, tables: StepTimeTables, mix: Mix, tick: Tick) -> Replica:
+    """The simulator's view of a deployment whose memory fits.
+
+    The prefix cache is simulated where prompts share a prefix. Elsewhere it could only help a preempted request that
+    finds its own blocks again, which is left out: slower to simulate, and never in a plan's favour.
+    """
+    config = EngineConfig(
+        max_num_seqs=deployment.max_num_seqs,
+        max_num_batched_tokens=deployment.max_num_batched_tokens,
+        num_blocks=_pool_blocks(memory, mix),
+        max_model_len=deployment.max_model_len,
+        block_size=deployment.block_size,
+        enable_chunked_prefill=deployment.enable_chunked_prefill,
+        enable_prefix_caching=deployment.enable_prefix_caching and mix.prefix_tokens > 0,
+        reserve_full_isl=deployment.profile.admission != "first_chunk",
+    )
+    step_time = StepTime(
+        tokens_ps=tables.tokens_ps,
+        seats_ps=tables.seats_ps,
+        context_ps=tables.context_ps,
+        prefill_pair_ps=tables.prefill_pair_ps,
+        prefill_seq_ps=tables.prefill_seq_ps,
+        request_ps=tables.request_ps,
+    )
+    return Replica(config, step_time, tick)
+
+
+def _pool_blocks(memory: MemoryPlan, mix: Mix) -> int:
+    """Blocks of the pool; where windows or recurrent state make short contexts dear or cheap, those that hold as many
+    sequences of the mean context."""
+    if memory.kv_bytes_per_token == memory.kv_growth_bytes_per_token:
+        return memory.kv_blocks
+    return max(1, memory.blocks_at(mix.context_tokens_mean))
+
+
+def scaled(step_time: StepTime, ratio: float) -> StepTime:
+    """Every part of the step time multiplied by `ratio`, in whole picoseconds."""
+    return StepTime(
+        tokens_ps=np.rint(step_time.tokens_ps * ratio).astype(np.int64),
+        seats_ps=np.rint(step_time.seats_ps * ratio).astype(np.int64),
+        context_ps=np.rint(step_time.context_ps * ratio).astype(np.int64),
+        prefill_pair_ps=round(step_time.prefill_pair_ps * ratio),
+        prefill_seq_ps=round(step_time.prefill_seq_ps * ratio),
+        request_ps=round(step_time.request_ps * ratio),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Closed form of a steady replica. saturation_rps: no load beyond it can be served. start_rps: where a search for
+    the rate at a TPOT target starts, with `concurrency` sequences running."""
+
+    saturation_rps: float
+    start_rps: float
+    concurrency: float
+
+
+def estimate(replica: Replica, mix: Mix, tpot_limit_ms: float | None) -> Estimate:
+    """Rates from the mean step of n running sequences: each decodes one token, and prefill keeps pace with departures.
+
+    With E[p] prompt and E[n] output tokens a step of n sequences admits n / E[n] requests, so it holds
+    T = n + n·E[p'] / E[n] tokens (p' without cached prefixes), lasts f(T, n, S) and serves n / (E[n]·f) requests a
+    second. The best n within seats, pool and token budget gives saturation; the best with f below the TPOT limit the
+    start.
+    """
+    config, step = replica.config, replica.step_time
+    output = mix.output_tokens_mean
+    cached = mix.prefix_tokens if config.enable_prefix_caching else 0
+    prompt = max(1.0, mix.prompt_tokens_mean - cached)
+    pairs = float((mix.prompt_tokens.astype(np.float64) ** 2 / 2).mean())
+    pool = config.num_blocks * config.block_size / (mix.context_tokens_mean + config.block_size / 2)
+    most = max(1, int(min(config.max_num_seqs, pool)))
+    seats = np.unique(np.rint(np.geomspace(1, most, 64)).astype(np.int64))
+    admitted = seats / output
+    tokens = seats + admitted * prompt
+    within = tokens <= config.max_num_batched_tokens
+    if not within.any():
+        within[0] = True
+    seats, admitted = seats[within], admitted[within]
+    tokens = np.minimum(tokens[within], config.max_num_batched_tokens)
+    step_ps = (
+        step.tokens_ps[np.ceil(tokens).astype(np.int64)]
+        + step.seats_ps[seats]
+        + step.context_ps[seats] * seats * mix.context_tokens_mean
+        + admitted * (pairs * step.prefill_pair_ps + step.prefill_seq_ps)
+    )
+    rates = admitted / (step_ps * 1e-12)
+    fast = step_ps * 1e-9 <= (tpot_limit_ms or np.inf)
+    best = int(np.argmax(np.where(fast, rates, -1.0))) if fast.any() else 0
+    return Estimate(float(rates.max()), float(rates[best]), float(seats[best]))
+
+
+def lone_stream(load: Load, count: int = 1_000, gap_s: float = 600.0) -> Workload:
+    """Requests of the mix so far apart that none meets another: what an idle replica does."""
+    mix = load.mix
+    places = ((np.arange(count) + 0.5) * len(mix.prompt_tokens) / count).astype(np.int64)
+    return Workload(
+        arrival_ps=(np.arange(count) * gap_s * 1e12).astype(np.int64),
+        prompt_tokens=mix.prompt_tokens[places],
+        output_tokens=mix.output_tokens[places],
+    )

@@ -1,0 +1,228 @@
+"""Faults that need the catalog: unknown ids, missing prices, sizes that do not divide, contexts that are too long.
+
+Each check takes the parts of a scenario that are valid in themselves, so that a fault elsewhere hides nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from costmodel import (
+    ModelConfigError,
+    ModelSpec,
+    Parallelism,
+    PriceUnknownError,
+    UnknownIdError,
+    api_price,
+    divisibility_problems,
+    engine_profile,
+    load_catalog,
+)
+from planner.planning.builtin_traces import BUILTIN_TRACES
+from planner.planning.errors import FieldError, ScenarioInvalid, pointer, show
+from planner.planning.inventory import resolve_gpu, resolve_model
+from planner.planning.schema.checks import Found, number, part
+from planner.planning.schema.model import CustomAccelerator, Hardware, Model
+from planner.planning.schema.scenario import Api, Engine
+from planner.planning.schema.traffic import Shape, Trace
+from planner.planning.traces import read_trace_csv, rows_in_ns, trace_from_rows
+from simulator import SimulatorError, weekly_shape
+
+USUAL_TP = (1, 2, 4, 8)
+
+
+def catalog_errors(data: dict[str, Any], priced_at: date | None) -> list[FieldError]:
+    """Every fault that the catalog shows."""
+    model_part = _valid(Model, data.get("model"))
+    spec, model_faults = _model(model_part) if isinstance(model_part, Model) else (None, [])
+    out = list(model_faults)
+    hardware = _valid(Hardware, data.get("hardware", {}))
+    if isinstance(hardware, Hardware) and priced_at is not None:
+        out.extend(_gpus(hardware, priced_at))
+    if isinstance(hardware, Hardware) and spec is not None:
+        out.extend(_tensor_parallel(hardware, spec))
+    engine = _valid(Engine, data.get("engine", {}))
+    if isinstance(engine, Engine):
+        out.extend(_engine(engine, spec))
+        out.extend(_fixed_lengths(data, engine, spec))
+    api = _valid(Api, data.get("api", {}))
+    if isinstance(api, Api) and priced_at is not None:
+        out.extend(_apis(api, priced_at))
+    out.extend(_traffic(data))
+    return out
+
+
+def _valid(kind: type[BaseModel], value: Any) -> BaseModel | None:
+    try:
+        return kind.model_validate(value)
+    except ValidationError:
+        return None
+
+
+def unknown_id(error: UnknownIdError, *path: str | int) -> FieldError:
+    """An id that names nothing, or too much."""
+    allowed = ", ".join(error.suggestions[:8]) or "a catalog id"
+    return FieldError(error.code, pointer(*path), show(error.given), allowed, f"{error}.")
+
+
+def no_price(error: PriceUnknownError, *path: str | int) -> FieldError:
+    """A thing without a price."""
+    return FieldError("price_unknown", pointer(*path), show(error.what), error.needed, f"{error}.")
+
+
+def _model(model: Model) -> tuple[ModelSpec | None, list[FieldError]]:
+    sized = model.params_total_b is not None or (model.layers and model.hidden and model.n_heads)
+    if sum((model.id is not None, model.hf_config is not None, bool(sized))) != 1:
+        return None, []
+    try:
+        return resolve_model(model), []
+    except UnknownIdError as error:
+        return None, [unknown_id(error, "model", "id")]
+    except ModelConfigError as error:
+        base = ("model", "hf_config") if model.hf_config is not None else ("model",)
+        return None, [
+            FieldError(
+                p.code, pointer(*base, *([p.field] if p.field else [])), "", ", ".join(p.allowed), f"{p.detail}."
+            )
+            for p in error.problems
+        ]
+
+
+def _gpus(hardware: Hardware, priced_at: date) -> Found:
+    asked: set[str] = set()
+    choices = () if hardware.gpus == "any" else hardware.gpus
+    overrides = _overrides(hardware)
+    for index, choice in enumerate(choices):
+        try:
+            if isinstance(choice, CustomAccelerator):
+                asked.add(choice.id)
+                continue
+            accelerator = load_catalog().accelerator(choice)
+            asked.add(accelerator.id)
+            if accelerator.id not in overrides:
+                resolve_gpu(accelerator.id, hardware, priced_at)
+        except UnknownIdError as error:
+            yield unknown_id(error, "hardware", "gpus", index)
+        except PriceUnknownError as error:
+            yield no_price(error, "hardware", "gpus", index)
+    for name in hardware.price_overrides:
+        here = ("hardware", "price_overrides", name)
+        try:
+            found = load_catalog().accelerator(name).id
+        except UnknownIdError as error:
+            yield unknown_id(error, *here)
+            continue
+        if choices and found not in asked:
+            detail = f"{name} is priced but not among the accelerators to try."
+            yield FieldError("unused_price", pointer(*here), show(name), ", ".join(sorted(asked)), detail)
+
+
+def _overrides(hardware: Hardware) -> set[str]:
+    found = set()
+    for name in hardware.price_overrides:
+        try:
+            found.add(load_catalog().accelerator(name).id)
+        except UnknownIdError:
+            continue
+    return found
+
+
+def _tensor_parallel(hardware: Hardware, spec: ModelSpec) -> Found:
+    for index, tp in enumerate(hardware.tensor_parallel or ()):
+        problems = divisibility_problems(spec, Parallelism(tp=tp))
+        if problems:
+            legal = [str(size) for size in USUAL_TP if not divisibility_problems(spec, Parallelism(tp=size))]
+            yield FieldError(
+                problems[0].code, pointer("hardware", "tensor_parallel", index), str(tp), ", ".join(legal),
+                f"{problems[0].detail}.",
+            )  # fmt: skip
+
+
+def _engine(engine: Engine, spec: ModelSpec | None) -> Found:
+    try:
+        profile = engine_profile(engine.name, engine.version)
+    except UnknownIdError as error:
+        yield unknown_id(error, "engine", "version")
+        return
+    longest = spec.max_context_tokens if spec else None
+    if longest is not None and engine.max_model_len is not None and engine.max_model_len > longest:
+        yield FieldError(
+            "context_beyond_model", "/engine/max_model_len", str(engine.max_model_len), f"at most {longest}",
+            f"The model was made for {longest} tokens of context.",
+        )  # fmt: skip
+    length = engine.max_model_len or longest
+    if engine.max_tokens is not None and length is not None and engine.max_tokens >= length:
+        detail = f"An output of max_tokens leaves no room for a prompt in {length} tokens of context."
+        yield FieldError("context_too_short", "/engine/max_tokens", str(engine.max_tokens), f"below {length}", detail)
+    seats, budget = engine.max_num_seqs, engine.max_num_batched_tokens
+    if seats is not None and budget is not None and budget < seats:
+        detail = "A step must have room for a token of each sequence."
+        yield FieldError(
+            "budget_below_seats", "/engine/max_num_batched_tokens", str(budget), f"at least {seats}", detail
+        )
+    chunked = profile.enable_chunked_prefill if engine.enable_chunked_prefill is None else engine.enable_chunked_prefill
+    if not chunked and budget is not None and length is not None and budget < length:
+        detail = "Without chunked prefill a prompt must fit into one step."
+        yield FieldError(
+            "budget_below_prompt", "/engine/max_num_batched_tokens", str(budget), f"at least {length}", detail
+        )
+
+
+def _fixed_lengths(data: dict[str, Any], engine: Engine, spec: ModelSpec | None) -> Found:
+    """A mean or fixed request that does not fit the context is a slip; single long draws are cut and counted."""
+    longest = engine.max_model_len or (spec.max_context_tokens if spec else None)
+    sizes = {}
+    for key in ("prompt_tokens", "output_tokens"):
+        lengths = part(data, "traffic", key)
+        sizes[key] = number(part(lengths, "tokens" if part(lengths, "kind") == "fixed" else "mean"))
+    prompt, output = sizes["prompt_tokens"], sizes["output_tokens"]
+    if longest is not None and prompt is not None and output is not None and prompt + output > longest:
+        yield FieldError(
+            "context_too_short", "/traffic/prompt_tokens", f"{prompt:g} + {output:g}", f"at most {longest} together",
+            f"A typical request of {prompt:g} + {output:g} tokens does not fit into {longest} tokens of context.",
+        )  # fmt: skip
+
+
+def _apis(api: Api, priced_at: date) -> Found:
+    for index, choice in enumerate(api.alternatives):
+        here = ("api", "alternatives", index)
+        try:
+            api_price(choice.provider, choice.model, priced_at)
+        except UnknownIdError as error:
+            yield unknown_id(error, *here, "provider" if "provider" in str(error) else "model")
+        except PriceUnknownError as error:
+            yield no_price(error, *here, "model")
+
+
+def _traffic(data: dict[str, Any]) -> Found:
+    shape = _valid(Shape, part(data, "traffic", "shape") or {})
+    if isinstance(shape, Shape) and shape.peak_to_mean is not None and shape.kind != "constant":
+        try:
+            weekly_shape(shape.kind, shape.peak_to_mean)
+        except SimulatorError as error:
+            given = show(shape.peak_to_mean)
+            yield FieldError("out_of_range", "/traffic/shape/peak_to_mean", given, "see detail", f"{error}.")
+    trace = _valid(Trace, part(data, "traffic", "trace"))
+    if isinstance(trace, Trace):
+        yield from _trace(trace)
+
+
+def _trace(trace: Trace) -> Found:
+    if sum(value is not None for value in (trace.builtin, trace.csv, trace.rows)) != 1:
+        return
+    if trace.builtin is not None:
+        if trace.builtin not in BUILTIN_TRACES:
+            names = ", ".join(BUILTIN_TRACES)
+            detail = f"There is no built-in trace {show(trace.builtin)}; did you mean {names}?"
+            yield FieldError("unknown_id", "/traffic/trace/builtin", show(trace.builtin), names, detail)
+        return
+    try:
+        if trace.csv is not None:
+            read_trace_csv(trace.csv)
+        else:
+            trace_from_rows(rows_in_ns(trace.rows or ()), pointer="/traffic/trace/rows", name="rows")
+    except ScenarioInvalid as invalid:
+        yield from invalid.errors

@@ -1,0 +1,20 @@
+"""Versions that decide a result."""
+
+from __future__ import annotations
+
+from costmodel import load_catalog
+
+ENGINE_VERSION = "0.1.0"
+"""Raised whenever the same scenario, seed and catalog may give another report."""
+
+
+def result_version() -> str:
+    """Engine and catalog version: two equal scenarios with equal result versions have equal reports."""
+    return f"{ENGINE_VERSION}+{load_catalog().version}"
+
+
+def warm_up() -> None:
+    """Compile the simulator's kernels, or load them from their cache, so that the first plan does not wait."""
+    from simulator.fast import warm_up as compile_kernels  # numba is loaded only where plans run
+
+    compile_kernels()
