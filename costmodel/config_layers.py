@@ -25,6 +25,7 @@ ALTERNATING = {"gemma2": 2, "gemma3": 6, "gemma3_text": 6, "gemma3n": 5, "gemma3
 """Every n-th layer is global, by family, where the config lists no layer types."""
 WINDOW_EVERYWHERE = frozenset({"mistral", "mixtral", "phi3", "starcoder2"})
 """Families whose `sliding_window` holds for all layers."""
+GEMMA_HEAD_DIM = 256
 PATTERN_LETTERS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
 
 
@@ -46,13 +47,15 @@ def kv_heads_and_width(reader: ConfigReader, hidden: int, n_heads: int) -> tuple
     """KV heads and head width; a config without KV heads is multi-head, with `multi_query` one."""
     fallback = 1 if reader.mapping.get("multi_query") is True and not reader.has("num_kv_heads") else n_heads
     kv = reader.whole("num_key_value_heads", "num_kv_heads", "multi_query_group_num", default=fallback, kind="heads")
-    if not reader.has("head_dim", "attention_head_dim") and hidden % n_heads:
+    gemma = reader.text("model_type").startswith("gemma")  # the config class's own default, left out of diffs
+    if not gemma and not reader.has("head_dim", "attention_head_dim") and hidden % n_heads:
         reader.problem(
             "hidden_not_a_multiple_of_heads",
             "hidden_size",
             f"hidden_size {hidden} is not a multiple of {n_heads} heads and head_dim is missing",
         )
-    return kv, reader.whole("head_dim", "attention_head_dim", default=max(1, hidden // n_heads))
+    width = GEMMA_HEAD_DIM if gemma else max(1, hidden // n_heads)
+    return kv, reader.whole("head_dim", "attention_head_dim", default=width)
 
 
 def _block_types(reader: ConfigReader, layers: int) -> list[str] | None:

@@ -26,20 +26,22 @@ class Fix:
     kv_pool_gib: float
 
 
-def fit_problem(deployment: Deployment, stages: Sequence[StageMemory]) -> Problem | None:
+def fit_problem(
+    deployment: Deployment, stages: Sequence[StageMemory], measured: MeasuredMemory | None = None
+) -> Problem | None:
     """The first reason that the engine would not start, by cause: weights, KV room, one sequence of maximum length."""
     worst = min(stages, key=lambda stage: stage.kv_pool_bytes)
     memory = deployment.accelerator.memory_gib
     pool = worst.kv_pool_bytes / GIB
     if worst.weights_gib >= memory:
         detail = f"weights take {worst.weights_gib:.2f} GiB per GPU of {memory:.2f} GiB"
-        return _with_fixes("weights_exceed_gpu_memory", detail, deployment)
+        return _with_fixes("weights_exceed_gpu_memory", detail, deployment, measured)
     if pool <= 0:
         detail = f"{pool:.2f} GiB are left for the KV cache: {_spent(worst)}"
-        return _with_fixes("no_kv_cache_room", detail, deployment)
+        return _with_fixes("no_kv_cache_room", detail, deployment, measured)
     tight = min(stages, key=lambda stage: stage.start_up_sequences(deployment.max_model_len))
     if tight.start_up_sequences(deployment.max_model_len) < 1:
-        return _context_problem(deployment, stages, tight)
+        return _context_problem(deployment, stages, tight, measured)
     return None
 
 
@@ -47,7 +49,9 @@ def _spent(stage: StageMemory) -> str:
     return ", ".join(f"{line.label.lower()} {abs(line.gib):.2f}" for line in stage.lines[:-1])
 
 
-def _context_problem(deployment: Deployment, stages: Sequence[StageMemory], tight: StageMemory) -> Problem:
+def _context_problem(
+    deployment: Deployment, stages: Sequence[StageMemory], tight: StageMemory, measured: MeasuredMemory | None
+) -> Problem:
     need = tight.reserved.sequence_bytes(deployment.max_model_len) / GIB
     longest = longest_context(deployment, stages)
     detail = (
@@ -55,7 +59,7 @@ def _context_problem(deployment: Deployment, stages: Sequence[StageMemory], tigh
         f"{tight.kv_pool_bytes / GIB:.2f} GiB are left; the longest that fits is {longest:,} tokens"
     )
     changes = [f"max_model_len={longest}"] if longest else []
-    problem = _with_fixes("context_exceeds_kv_pool", detail, deployment)
+    problem = _with_fixes("context_exceeds_kv_pool", detail, deployment, measured)
     return replace(problem, nearest_change=(*changes, *problem.nearest_change), field="max_model_len")
 
 
@@ -69,25 +73,29 @@ def longest_context(deployment: Deployment, stages: Sequence[StageMemory]) -> in
     return low * deployment.block_size
 
 
-def _with_fixes(code: str, detail: str, deployment: Deployment) -> Problem:
-    fixes = ranked_fixes(deployment)
-    least = minimum_tp(deployment)
+def _with_fixes(code: str, detail: str, deployment: Deployment, measured: MeasuredMemory | None) -> Problem:
+    fixes = ranked_fixes(deployment, measured=measured)
+    least = minimum_tp(deployment, measured)
     if least is not None:
         detail += f"; the smallest TP that fits is {least}"
-    elif (gpus := minimum_gpus(deployment)) is not None:
+    elif (gpus := minimum_gpus(deployment, measured)) is not None:
         nodes = gpus // deployment.accelerator.gpus_per_node
         detail += f"; it takes {gpus} GPUs ({nodes} whole nodes of {deployment.accelerator.gpus_per_node})"
     return Problem(code, detail, nearest_change=tuple(fix.label for fix in fixes), field="tp")
 
 
-def fits(deployment: Deployment) -> bool:
+def fits(deployment: Deployment, measured: MeasuredMemory | None = None) -> bool:
     """Whether every stage keeps room for one sequence of maximum length."""
-    return _pool_gib(deployment) is not None
+    return _pool_gib(deployment, measured) is not None
 
 
-def _pool_gib(deployment: Deployment) -> float | None:
-    """The smallest stage's pool in GiB if one sequence of maximum length fits in every stage, else None."""
-    stages = [stage_memory(deployment, stage, MeasuredMemory()) for stage in range(deployment.parallelism.pp)]
+def _pool_gib(deployment: Deployment, measured: MeasuredMemory | None) -> float | None:
+    """The smallest stage's pool in GiB if one sequence of maximum length fits in every stage, else None.
+
+    Of what was measured, activations and overheads carry over to another shape; weights and pool do not.
+    """
+    given = replace(measured or MeasuredMemory(), weights_gib=None, kv_pool_gib=None)
+    stages = [stage_memory(deployment, stage, given) for stage in range(deployment.parallelism.pp)]
     pool = min(stage.kv_pool_bytes for stage in stages)
     if pool <= 0 or min(stage.start_up_sequences(deployment.max_model_len) for stage in stages) < 1:
         return None
@@ -100,28 +108,30 @@ def with_parallelism(deployment: Deployment, parallelism: Parallelism) -> Deploy
     return replace(deployment, parallelism=parallelism, layer_partition=partition)
 
 
-def minimum_tp(deployment: Deployment) -> int | None:
+def minimum_tp(deployment: Deployment, measured: MeasuredMemory | None = None) -> int | None:
     """The smallest legal tensor-parallel size within one node that fits, at one pipeline stage; None if none does."""
     legal = valid_tp(deployment.model, deployment.accelerator.gpus_per_node, deployment.weights)
-    return next((tp for tp in legal if fits(with_parallelism(deployment, Parallelism(tp=tp)))), None)
+    return next((tp for tp in legal if fits(with_parallelism(deployment, Parallelism(tp=tp)), measured)), None)
 
 
-def minimum_gpus(deployment: Deployment) -> int | None:
+def minimum_gpus(deployment: Deployment, measured: MeasuredMemory | None = None) -> int | None:
     """GPUs of one copy: the smallest fitting TP within a node, else whole nodes (TP inside, PP across); None if even
     eight nodes do not do."""
-    least = minimum_tp(deployment)
+    least = minimum_tp(deployment, measured)
     if least is not None:
         return least
     node = deployment.accelerator.gpus_per_node
     legal = valid_tp(deployment.model, node, deployment.weights)
     for nodes in range(2, MAX_NODES + 1):
         shapes = [Parallelism(tp=tp, pp=node * nodes // tp) for tp in reversed(legal) if node % tp == 0]
-        if any(p.pp <= deployment.model.layers and fits(with_parallelism(deployment, p)) for p in shapes):
+        if any(p.pp <= deployment.model.layers and fits(with_parallelism(deployment, p), measured) for p in shapes):
             return node * nodes
     return None
 
 
-def ranked_fixes(deployment: Deployment, gpus: int | None = None, limit: int = 4) -> tuple[Fix, ...]:
+def ranked_fixes(
+    deployment: Deployment, gpus: int | None = None, limit: int = 4, measured: MeasuredMemory | None = None
+) -> tuple[Fix, ...]:
     """Deployments near this one that fit: first those that keep the number format, by how little the GPUs change.
 
     `gpus` is how many the user has (default: those of the deployment).
@@ -132,7 +142,7 @@ def ranked_fixes(deployment: Deployment, gpus: int | None = None, limit: int = 4
         key = (candidate.weight_dtype, candidate.parallelism.gpus, candidate.parallelism.pp > 1)
         if key in found:
             continue
-        pool = _pool_gib(candidate)
+        pool = _pool_gib(candidate, measured)
         if pool is not None:
             found[key] = Fix(_label(candidate, deployment, have), key[1], candidate.parallelism, key[0], pool)
     ranked = sorted(found.values(), key=lambda fix: _distance(fix, deployment, have))
@@ -140,10 +150,11 @@ def ranked_fixes(deployment: Deployment, gpus: int | None = None, limit: int = 4
 
 
 def _distance(fix: Fix, deployment: Deployment, have: int) -> tuple[float, int, int]:
-    """Other GPUs than the user has weigh by their ratio, another format like 0.6
-    (8 bit) or 1.1 (4 bit) of a doubling, pipelining like a third."""
+    """More GPUs than the user has weigh by their ratio, a smaller format like 0.6 (8 bit) or 1.1 (4 bit) of a doubling,
+    pipelining like a third."""
     ratio = fix.gpus / have if fix.gpus >= have else 1.0
-    changed = {deployment.weight_dtype: 0.0, "fp8": 0.6, "int8": 0.6}.get(fix.weight_dtype, 1.1)
+    same = fix.weight_dtype == deployment.weight_dtype
+    changed = 0.0 if same else {"fp8": 0.6, "int8": 0.6}.get(fix.weight_dtype, 1.1)
     return (ratio - 1 + changed + 0.35 * (fix.parallelism.pp > 1), fix.gpus, fix.parallelism.pp)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from costmodel.model_config import model_from_hf_config
@@ -135,7 +136,7 @@ def _usual_shape(params_b: float) -> tuple[int, int]:
     """Layers and hidden size of the ladder's nearest rung; between rungs by interpolation of logarithms."""
     logs = [(math.log(size), layers, hidden) for size, layers, hidden in LADDER]
     at = min(max(math.log(params_b), logs[0][0]), logs[-1][0])
-    for (low, layers, hidden), (high, more_layers, wider) in zip(logs, logs[1:], strict=False):
+    for (low, layers, hidden), (high, more_layers, wider) in pairwise(logs):
         if at <= high:
             share = (at - low) / (high - low)
             width = hidden * (wider / hidden) ** share
@@ -178,7 +179,7 @@ def _usual_moe(total_b: float, active_b: float, dtype: str, context: int | None,
     bare_b = model_from_sizes(**shape, intermediate=1).params_total / 1e9
     width = max(64, round((total_b - bare_b) * 1e9 / (layers * USUAL_EXPERTS * 3 * hidden) / 64) * 64)
     active = round(USUAL_EXPERTS * (active_b - bare_b) / max(total_b - bare_b, 1e-9))
-    experts = {
+    experts: dict[str, Any] = {
         "experts": USUAL_EXPERTS,
         "experts_active": min(max(1, active), USUAL_EXPERTS),
         "moe_intermediate": width,
