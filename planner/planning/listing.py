@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from costmodel import PriceUnknownError, api_price_listing, gpu_price, load_catalog
@@ -62,30 +63,57 @@ def _models(_: date) -> list[dict[str, Any]]:
 
 
 def _gpu_prices(priced_at: date) -> list[dict[str, Any]]:
-    return [_gpu_price(accelerator_id, priced_at) for accelerator_id in load_catalog().accelerators]
+    """One row per published price that counts on that day; an accelerator without any has one row that says so."""
+    return [row for accelerator_id in load_catalog().accelerators for row in _gpu_price(accelerator_id, priced_at)]
 
 
-def _gpu_price(accelerator_id: str, priced_at: date) -> dict[str, Any]:
+def _gpu_price(accelerator_id: str, priced_at: date) -> list[dict[str, Any]]:
     try:
         price = gpu_price(accelerator_id, priced_at)
     except PriceUnknownError as error:
-        return {"gpu": accelerator_id, "usd_per_gpu_hour": None, "note": f"{error}", "listings": []}
+        return [_gpu_price_row(accelerator_id, note=f"{error}")]
+    return [
+        _gpu_price_row(
+            accelerator_id,
+            provider=item.provider,
+            instance=item.instance,
+            region=item.region,
+            usd_per_gpu_hour=item.on_demand_usd_per_gpu_hour,
+            spot_usd_per_gpu_hour=item.spot_usd_per_gpu_hour,
+            median_usd_per_gpu_hour=price.usd_per_gpu_hour,
+            as_of=item.as_of.text,
+            source=item.source,
+            note=item.note,
+        )
+        for item in price.listings
+    ]
+
+
+def _gpu_price_row(
+    gpu: str,
+    *,
+    provider: str = "",
+    instance: str = "",
+    region: str = "",
+    usd_per_gpu_hour: Decimal | None = None,
+    spot_usd_per_gpu_hour: Decimal | None = None,
+    median_usd_per_gpu_hour: Decimal | None = None,
+    as_of: str = "",
+    source: str = "",
+    note: str = "",
+) -> dict[str, Any]:
+    """`median_usd_per_gpu_hour` is what a plan takes for this accelerator on that day."""
     return {
-        "gpu": accelerator_id,
-        "usd_per_gpu_hour": price.usd_per_gpu_hour,
-        "low_usd_per_gpu_hour": price.low_usd_per_gpu_hour,
-        "high_usd_per_gpu_hour": price.high_usd_per_gpu_hour,
-        "note": price.sentence,
-        "listings": [
-            {
-                "provider": item.provider,
-                "region": item.region,
-                "usd_per_gpu_hour": item.on_demand_usd_per_gpu_hour,
-                "as_of": item.as_of.text,
-                "source": item.source,
-            }
-            for item in price.listings
-        ],
+        "gpu": gpu,
+        "provider": provider,
+        "instance": instance,
+        "region": region,
+        "usd_per_gpu_hour": usd_per_gpu_hour,
+        "spot_usd_per_gpu_hour": spot_usd_per_gpu_hour,
+        "median_usd_per_gpu_hour": median_usd_per_gpu_hour,
+        "as_of": as_of,
+        "source": source,
+        "note": note,
     }
 
 
