@@ -52,8 +52,11 @@ class MemoryPlan:
         return self.deployment.max_num_seqs if held == float("inf") else int(held + 1e-9)
 
     def blocks_at(self, context_tokens: float) -> int:
-        """Blocks of a plain block pool that holds as many sequences of that context: for windowed and recurrent models
-        more than `kv_blocks` when contexts are short of the maximum."""
+        """Blocks of a plain block pool that holds as many sequences of that context.
+
+        For windowed and recurrent models this depends on the context (windows and states weigh more on short ones);
+        for the rest it is `kv_blocks`.
+        """
         context = max(1, -int(-context_tokens // 1))
         per_sequence = -(-context // self.deployment.block_size)
         held = self.concurrency_at(context)
