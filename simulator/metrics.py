@@ -15,11 +15,11 @@ from simulator.statistics import (
     SAMPLES_NEEDED,
     FloatArray,
     Interval,
-    batch_interval,
+    batch_intervals,
     nearest_rank,
     weighted_nearest_rank,
 )
-from simulator.steptime import PS_PER_MS, PS_PER_S
+from simulator.steptime import PS_PER_MS, PS_PER_S, IntArray
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -185,21 +185,20 @@ def tpot_ms(log: EventLog) -> FloatArray:
     return (log.finish_ps - log.first_token_ps) / gaps / PS_PER_MS
 
 
-def sustained_rps(finish_ps: Sequence[int]) -> float | None:
+def sustained_rps(finish_ps: IntArray) -> float | None:
     """(n - 1) / (last - first finish): the rate of a busy server without the bias of its ramp-up. None below two."""
-    if len(finish_ps) < 2 or max(finish_ps) == min(finish_ps):
+    if finish_ps.size < 2 or finish_ps.max() == finish_ps.min():
         return None
-    return (len(finish_ps) - 1) / ((max(finish_ps) - min(finish_ps)) / PS_PER_S)
+    return (int(finish_ps.size) - 1) / (int(finish_ps.max() - finish_ps.min()) / PS_PER_S)
 
 
 def _latency(values: FloatArray, withheld: str) -> Latency:
-    ordered = np.sort(values)
+    sorted_values = np.sort(values)
     figures: dict[str, float | None] = {"mean": float(values.mean()) if values.size else None}
     for percentile in PERCENTILES:
         enough = values.size >= SAMPLES_NEEDED[percentile]
-        figures[f"p{percentile}"] = nearest_rank(ordered, percentile) if enough else None
-    intervals = {"mean": batch_interval(values, None)} | {f"p{p}": batch_interval(values, p) for p in PERCENTILES}
-    return _latency_of(figures, intervals, values.size, withheld)
+        figures[f"p{percentile}"] = nearest_rank(sorted_values, percentile) if enough else None
+    return _latency_of(figures, batch_intervals(values, figures), int(values.size), withheld)
 
 
 def _itl(log: EventLog, warmup_ratio: float, withheld: str) -> Latency:
@@ -265,7 +264,7 @@ def _rates(log: EventLog) -> dict[str, Any]:
         "duration_s": end_s,
         "offered_rps": (arrived - 1) / gap_s if gap_s else 0.0,
         "served_rps": _over(int(done.sum()), span_s),
-        "sustained_rps": sustained_rps(log.finish_ps[done].tolist()),
+        "sustained_rps": sustained_rps(log.finish_ps[done]),
         "prompt_tokens_per_s": _over(int(log.prompt_tokens[done].sum()), span_s),
         "output_tokens_per_s": _over(int(log.generated_tokens.sum()), span_s),
         "busy_ratio": log.busy_ps / end,

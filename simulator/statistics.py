@@ -1,6 +1,7 @@
 """Nearest-rank percentiles, and intervals from batch means."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,22 +38,23 @@ def weighted_nearest_rank(sorted_values: FloatArray, weights: npt.NDArray[np.int
     return float(sorted_values[int(np.searchsorted(cumulated, rank))])
 
 
-def batch_interval(values: FloatArray, percentile: int | None) -> Interval | None:
-    """Interval around the mean (percentile None) or a percentile, from its spread over ten successive batches.
+def batch_intervals(values: FloatArray, figures: Mapping[str, float | None]) -> dict[str, Interval | None]:
+    """Intervals around `figures` ("mean", "p95", ...) of `values`, from their spread over ten successive batches.
 
     `values` in order of arrival. None where a batch would have fewer samples than the figure needs. Successive values
     of a queue are correlated, so an interval that treats them as independent would be far too narrow. (Sectioning:
     deviations of the batches' figures are taken from the figure of all values, which the interval is centred on.)
     """
+    batches = [np.sort(batch) for batch in np.array_split(values, BATCHES)]
+    return {name: _interval(batches, name, middle) for name, middle in figures.items()}
+
+
+def _interval(batches: list[FloatArray], name: str, middle: float | None) -> Interval | None:
+    percentile = None if name == "mean" else int(name[1:])
     needed = 10 if percentile is None else SAMPLES_NEEDED[percentile]
-    if values.size < BATCHES * needed:
+    if middle is None or batches[-1].size < needed:
         return None
-    figures = [_figure(batch, percentile) for batch in np.array_split(values, BATCHES)]
-    middle = _figure(values, percentile)
+    figures = [float(b.mean()) if percentile is None else nearest_rank(b, percentile) for b in batches]
     spread = sum((figure - middle) ** 2 for figure in figures) / (BATCHES - 1)
     half = T_975_BY_BATCHES * math.sqrt(spread / BATCHES)
     return Interval(max(0.0, middle - half), middle + half)
-
-
-def _figure(values: FloatArray, percentile: int | None) -> float:
-    return float(values.mean()) if percentile is None else nearest_rank(np.sort(values), percentile)

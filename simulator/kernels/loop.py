@@ -6,7 +6,7 @@ import numpy.typing as npt
 from simulator.kernels.accounts import note_peak
 from simulator.kernels.admit import anyone_waiting, head_chunk, seat_open, stays_blocked
 from simulator.kernels.arrive import next_arrival_ps, receive
-from simulator.kernels.compile import kernel
+from simulator.kernels.compile import entry, kernel
 from simulator.kernels.finish import finish_due
 from simulator.kernels.pool import take_for_decode
 from simulator.kernels.prefix import Cache
@@ -48,7 +48,7 @@ def _deadline_ps(st: IntArray, inp: IntArray, seat: IntArray, stack: IntArray, c
     return int(st[UNTIL])
 
 
-@kernel
+@entry
 def advance(
     st: IntArray,
     inp: IntArray,

@@ -11,14 +11,15 @@ MAX_LENGTH = 48
 @st.composite
 def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
     seats = draw(st.integers(1, 6))
+    block_size = draw(st.sampled_from([1, 2, 4]))
     chunked = draw(st.booleans())
     cached = draw(st.booleans()) if caching is None else caching
     return EngineConfig(
-        policy="continuous" if draw(st.integers(0, 3)) else "static",
+        policy=draw(st.sampled_from(["continuous", "continuous", "continuous", "static"])),
         max_num_seqs=seats,
         max_num_batched_tokens=draw(st.integers(seats if chunked else max(seats, MAX_LENGTH), 64)),
-        num_blocks=draw(st.integers(2, 40)),
-        block_size=draw(st.sampled_from([1, 2, 4])),
+        num_blocks=max(1, draw(st.integers(20, 120)) // block_size),
+        block_size=block_size,
         max_model_len=MAX_LENGTH,
         enable_chunked_prefill=chunked,
         enable_prefix_caching=cached,
