@@ -10,3 +10,8 @@ urlpatterns = [
     path("api/v1/", include("planner.api.urls")),
     path("", include("planner.web.urls")),
 ]
+
+handler400 = "planner.web.views.errors.bad_request"
+handler403 = "planner.web.views.errors.forbidden"
+handler404 = "planner.web.views.errors.not_found"
+handler500 = "planner.web.views.errors.server_error"

@@ -65,3 +65,8 @@ class _WorkerProbe:
 
 
 _probe = _WorkerProbe()
+
+
+def worker_answers() -> bool:
+    """True when a worker answered within the last two seconds, for pages that explain a wait."""
+    return _probe.look()["worker"]

@@ -238,7 +238,7 @@ def latency_option(
         "type": "value",
         "min": 0,
         "max": max([*x_values, capacity[0] if capacity else 0.0], default=1.0),
-        **_x_name("req/s on one replica"),
+        **_x_name("req/s on the serving replicas"),
     }
     option["yAxis"] = {"type": "value", **nice_axis(top * 1.02)}
     lines = []

@@ -74,9 +74,9 @@ def _latency_cell(row: Mapping[str, Any], metric: str, why: str) -> Cell:
 
 def _result(row: Mapping[str, Any], chosen: str | None) -> Cell:
     if row["id"] == chosen:
-        return Cell("Recommended", state="yes", note=f"limit: {row['binding']}" if row.get("binding") else "")
+        return Cell("Recommended", state="yes", note=row.get("binding") or "")
     if row["feasible"]:
-        return Cell("Meets", state="yes", note=f"limit: {row['binding']}" if row.get("binding") else "")
+        return Cell("Meets", state="yes", note=row.get("binding") or "")
     reason = row.get("reason") or {}
     return Cell(
         names.reason(reason.get("code", "unknown")),
@@ -91,7 +91,7 @@ def nearest_change(reason: Mapping[str, Any]) -> str:
     if not change:
         return ""
     text = change if isinstance(change, str) else "; ".join(change)
-    return f"Nearest: {text}"
+    return f"Nearest change: {text}"
 
 
 def causes(report: Report) -> tuple[tuple[str, str, str], ...]:
@@ -107,20 +107,37 @@ def causes(report: Report) -> tuple[tuple[str, str, str], ...]:
     return tuple(seen.values())
 
 
+SOURCE_COLUMNS = (
+    Column("What"),
+    Column("Value", wide=True),
+    Column("Source", wide=True),
+    Column("Licence"),
+    Column("Date"),
+    Column("Age", "days", numeric=True),
+)
+
+
 def sources_table(report: Report, today: date) -> Table | None:
-    """Where values come from, with date and age; prices and specifications older than 90 days stand out."""
-    rows = (report.get("provenance") or {}).get("sources") or []
+    """Where values come from, with date and age; what is older than 90 days stands out. Single price listings have
+    a table of their own, since there are dozens."""
+    rows = [row for row in _sources(report) if not _is_listing(row)]
+    return Table("Sources", SOURCE_COLUMNS, tuple(_source_row(row, today) for row in rows)) if rows else None
+
+
+def listings_table(report: Report, today: date) -> Table | None:
+    """Every price listing behind the GPU prices."""
+    rows = [row for row in _sources(report) if _is_listing(row)]
     if not rows:
         return None
-    columns = (
-        Column("What"),
-        Column("Value", wide=True),
-        Column("Source", wide=True),
-        Column("Licence"),
-        Column("Date"),
-        Column("Age", "days", numeric=True),
-    )
-    return Table("Sources", columns, tuple(_source_row(row, today) for row in rows))
+    return Table("Price listings", SOURCE_COLUMNS, tuple(_source_row(row, today) for row in rows), small=True)
+
+
+def _sources(report: Report) -> list[Mapping[str, Any]]:
+    return list((report.get("provenance") or {}).get("sources") or [])
+
+
+def _is_listing(row: Mapping[str, Any]) -> bool:
+    return " at " in row["what"] and str(row.get("value", "")).endswith("per GPU-hour")
 
 
 def _source_row(row: Mapping[str, Any], today: date) -> Row:
@@ -145,8 +162,9 @@ def _source_row(row: Mapping[str, Any], today: date) -> Row:
 
 def old_prices(report: Report, today: date) -> tuple[tuple[str, int], ...]:
     """(what, days) of prices older than 90 days, oldest first."""
-    rows = (report.get("provenance") or {}).get("sources") or []
-    aged = [(row["what"], age_days(row.get("as_of"), today)) for row in rows if "price" in row["what"].lower()]
+    aged = [
+        (row["what"], age_days(row.get("as_of"), today)) for row in _sources(report) if "price" in row["what"].lower()
+    ]
     return tuple(sorted(((w, d) for w, d in aged if d is not None and d > OLD_AFTER_DAYS), key=lambda item: -item[1]))
 
 

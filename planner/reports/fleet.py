@@ -50,7 +50,7 @@ def load_facts(report: Report) -> tuple[Fact, ...]:
         Fact("Mean of the week", requests_per_s(load.get("mean_rps")), "req/s"),
         Fact("Utilisation", percent(load.get("utilisation_ratio")), term="utilisation"),
         Fact("Headroom to saturation", percent(load.get("headroom_ratio"))),
-        Fact("In flight on a replica, mean", significant(load.get("concurrency_mean")), "requests", rule=True),
+        Fact("In flight on the fleet, mean", significant(load.get("concurrency_mean")), "requests", rule=True),
     ]
     facts += _little(load.get("littles_law"))
     facts.append(

@@ -14,7 +14,7 @@ Report = Mapping[str, Any]
 
 _EMPHASIS = re.compile(
     r"(\$[\d.,]+\s?[kMB]?(?:(?:[-–]| to )\$?[\d.,]+\s?[kMB]?)?(?: a month)?(?: (?:less|more|cheaper))?"
-    r"|\b\d+ (?:× )?[A-Z]{1,4}\d{1,4}[A-Z]*\b|\bNo candidate\b|\bNothing\b)"
+    r"|\b\d+ (?:× )?[A-Z]{1,4}\d{1,4}[A-Z]*(?:-[A-Z0-9]+)*\b|\bNo candidate\b)"
 )
 _CLASSES = {"self_host": "", "self_host_only": "", "api": "api", "none": "none"}
 

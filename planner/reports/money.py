@@ -136,11 +136,13 @@ def cost_facts(report: Report) -> tuple[Fact, ...]:
     if not cost:
         return ()
     per, identity = cost["usd_per_mtok"], cost.get("identity") or {}
-    facts = [
-        Fact("Blended", usd(per["blended"], 2), "per million tokens", term="blended"),
-        Fact("Input alone", usd(per.get("input"), 2), "per million"),
-        Fact("Output alone", usd(per.get("output"), 2), "per million"),
-    ]
+    facts = [Fact("Blended", usd(per["blended"], 2), "per million tokens", term="blended")]
+    if per.get("input") is not None and per.get("output") is not None:
+        facts.append(
+            Fact("The same bill split", f"{usd(per['input'], 2)} in, {usd(per['output'], 2)} out", "per million")
+        )
+    if per.get("output_alone") is not None:
+        facts.append(Fact("All of it on output tokens", usd(per["output_alone"], 2), "per million"))
     if identity.get("utilisation_ratio"):
         text = (
             f"{usd(identity['usd_per_replica_hour'], 2)} ÷ ({tokens(identity['slo_tokens_per_replica_hour'])} "
@@ -148,7 +150,7 @@ def cost_facts(report: Report) -> tuple[Fact, ...]:
         )
         facts.append(Fact("Replica hour ÷ (tokens it can yield × use)", text, note=usd(identity["usd_per_mtok"], 2)))
     if cost.get("usage_usd_per_mtok") is not None:
-        facts.append(Fact("If every GPU were full", usd(cost["usage_usd_per_mtok"], 2), "per million"))
+        facts.append(Fact("If only busy time were paid", usd(cost["usage_usd_per_mtok"], 2), "per million"))
     return tuple(facts)
 
 

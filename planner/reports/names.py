@@ -26,15 +26,19 @@ PROVIDERS = {
     "x-ai": "xAI",
 }
 METRICS = {"ttft": "TTFT", "tpot": "TPOT", "itl": "ITL", "e2e": "E2E", "goodput": "Goodput"}
+NBSP = "\N{NO-BREAK SPACE}"
 REASONS = {
     "no_kv_cache_room": "Memory",
-    "weights_do_not_fit": "Memory",
-    "context_does_not_fit": "Context",
-    "not_divisible": "Does not divide",
-    "tpot_floor": "TPOT floor",
-    "ttft_floor": "TTFT floor",
-    "no_price": "No price",
-    "unstable": "Unstable",
+    "weights_exceed_gpu_memory": "Memory",
+    "max_model_len_too_long": "Context",
+    "tp_beyond_node": "Beyond one node",
+    "tpot_below_bandwidth_floor": "TPOT floor",
+    "ttft_of_single_request": "TTFT floor",
+    "tpot_of_single_request": "TPOT floor",
+    "itl_of_single_request": "ITL floor",
+    "e2e_of_single_request": "E2E floor",
+    "goodput_of_single_request": "Goodput floor",
+    "engine_settings": "Settings",
     "load": "Load",
 }
 DTYPES = {"bf16": "BF16", "fp16": "FP16", "fp8": "FP8", "int8": "INT8", "w4a16": "W4A16", "fp4": "FP4"}
@@ -48,7 +52,8 @@ def provider(provider_id: str) -> str:
 def gpu(gpu_id: str) -> str:
     """ "H100-SXM5-80GB" -> "H100 SXM5 80 GB"."""
     words = gpu_id.replace("-", " ").split()
-    return " ".join(f"{word[:-2]} GB" if word.endswith("GB") and word[:-2].isdigit() else word for word in words)
+    spaced = (f"{word[:-2]}{NBSP}GB" if word.endswith("GB") and word[:-2].isdigit() else word for word in words)
+    return NBSP.join(spaced)
 
 
 def gpu_short(gpu_id: str) -> str:
@@ -76,4 +81,6 @@ def metric(row: Mapping[str, Any]) -> str:
 
 def reason(code: str) -> str:
     """A candidate's reason in a word or two."""
+    if "does_not_divide" in code:
+        return "Does not divide"
     return REASONS.get(code, code.replace("_", " ").capitalize())

@@ -89,6 +89,11 @@ class Chart:
     keys: tuple[Key, ...] = ()
     size: Literal["", "low", "mid", "tall", "mem"] = ""
 
+    @property
+    def option_id(self) -> str:
+        """Id of the script element that holds the options."""
+        return f"option-{self.id}"
+
 
 @dataclass(frozen=True, slots=True)
 class How:

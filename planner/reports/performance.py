@@ -40,7 +40,12 @@ def _slo_row(row: Mapping[str, Any]) -> Row:
     scale = scale_over([target, low, high, predicted])
     interval = between(low, high, bare, joiner=f" {DASH} ")
     picture = mark(scale, low, predicted, high, limit=target, words=f"interval {interval}, target {show(target)}")
-    result = Cell("meets" if row["met"] else "misses", state="yes" if row["met"] else "no")
+    open_end = picture is not None and picture.crosses
+    result = Cell(
+        "meets" if row["met"] else "misses",
+        state="yes" if row["met"] else "no",
+        note="the interval reaches past the target" if open_end else "",
+    )
     if row["met"] is None:
         result = Cell("unknown", state="dash")
     return Row(
@@ -88,9 +93,9 @@ def latency_charts(report: Report) -> tuple[Chart, ...]:
 
 def _latency_chart(report: Report, curve: list[Mapping[str, Any]], metric: str, name: str, fmt: str) -> Chart:
     row = next((s for s in report.get("slo") or () if s["metric"] == metric and s["percentile"] == 95), None)
-    load, capacity = report.get("load") or {}, ((candidate_of(report) or {}).get("capacity_rps") or {}).get("mid")
+    load = report.get("load") or {}
+    capacity, peak = load.get("capacity_rps"), load.get("offered_rps")
     stable = [point for point in curve if point["stable"]]
-    peak = load.get("per_replica_rps")
     at_peak = None
     if row and row["predicted"] is not None and peak is not None:
         at_peak = (f"{milliseconds(row['predicted'])} ms", peak, row["predicted"])
@@ -103,7 +108,7 @@ def _latency_chart(report: Report, curve: list[Mapping[str, Any]], metric: str, 
         at_peak=at_peak,
         formatter=fmt,
     )
-    unit = "ms, one replica. Solid: p95, dotted: p50."
+    unit = "ms, serving replicas together. Solid: p95, dotted: p50."
     if at_peak:
         unit += " Hollow point: the peak hour."
     return Chart(f"{metric}", _latency_title(row, name), unit, option, _curve_table(curve, metric, name), size="mid")

@@ -42,6 +42,7 @@ class ReportView:
     candidates_sentence: str
     tornado: Chart | None
     sources: Table | None
+    listings: Table | None
     assumptions: Table | None
     notes: tuple[str, ...]
     coverage: evidence.Coverage | None
@@ -89,6 +90,7 @@ def report_view(report: Report, today: date) -> ReportView:
         candidates_sentence=_tried(len(report["candidates"]), meeting),
         tornado=money.tornado_chart(report),
         sources=evidence.sources_table(report, today),
+        listings=evidence.listings_table(report, today),
         assumptions=evidence.assumptions_table(report),
         notes=tuple((report.get("provenance") or {}).get("notes") or ()),
         coverage=evidence.coverage(report),

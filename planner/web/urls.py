@@ -1,5 +1,24 @@
 """Addresses of the pages."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from planner.web.views import auth, catalog, home, reports, runs, scenarios
+
+urlpatterns: list[URLPattern] = [
+    path("", home.home, name="home"),
+    path("sample/", home.sample_run, name="sample-run"),
+    path("sign-in/", auth.SignIn.as_view(), name="sign-in"),
+    path("sign-in/link/<str:secret>/", auth.sign_in_link, name="sign-in-link"),
+    path("sign-out/", auth.SignOut.as_view(), name="sign-out"),
+    path("scenarios/", scenarios.listing, name="scenarios"),
+    path("scenarios/new/", scenarios.new, name="scenario-new"),
+    path("scenarios/<uuid:scenario_id>/", scenarios.detail, name="scenario"),
+    path("scenarios/<uuid:scenario_id>/edit/", scenarios.edit, name="scenario-edit"),
+    path("scenarios/<uuid:scenario_id>/run/", scenarios.rerun, name="scenario-run"),
+    path("runs/<uuid:run_id>/", runs.progress, name="run"),
+    path("runs/<uuid:run_id>/progress/", runs.progress_part, name="run-progress"),
+    path("runs/<uuid:run_id>/cancel/", runs.cancel, name="run-cancel"),
+    path("reports/<uuid:run_id>/", reports.report, name="report"),
+    path("reports/<uuid:run_id>/report.json", reports.report_json, name="report-json"),
+    path("catalog/", catalog.catalog, name="catalog"),
+]

@@ -1,0 +1,196 @@
+"""The form as the page shows it: sections, fields with their texts, and what is wrong with them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from planner.web.catalog_lists import Choices, GpuChoice
+from planner.web.forms.errors import Problem
+from planner.web.forms.layout import CHOICE_LABELS, SECTIONS, Group, Item, Section
+from planner.web.forms.schema import FieldSchema, field_schema
+from planner.web.forms.values import DEFAULT_WAYS, Values, first
+
+BOOLEAN_CHOICES = (("", "engine default"), ("true", "on"), ("false", "off"))
+
+
+@dataclass(frozen=True, slots=True)
+class FieldView:
+    """One field, ready to print."""
+
+    name: str
+    id: str
+    label: str
+    widget: str
+    value: str
+    unit: str
+    help: str
+    range_text: str
+    options: tuple[tuple[str, str], ...]
+    selected: tuple[str, ...]
+    kinds: str
+    optional: bool
+    wide: bool
+    numeric: bool
+    problems: tuple[Problem, ...]
+    datalist: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """Fields that stand together."""
+
+    title: str
+    ways: str
+    by_kind: bool
+    folded: bool
+    open: bool
+    fields: tuple[FieldView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionView:
+    """A fold of the form with the number of its faults and a line of what it says."""
+
+    id: str
+    title: str
+    note: str
+    open: bool
+    faults: int
+    now: str
+    way: str
+    chosen: str
+    options: tuple[tuple[str, str], ...]
+    groups: tuple[GroupView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FormView:
+    """The whole form."""
+
+    name: FieldView
+    sections: tuple[SectionView, ...]
+    problems: tuple[Problem, ...]
+    choices: Choices
+    kept_trace_rows: int
+    general: tuple[Problem, ...]
+
+
+def form_view(values: Values, problems: Sequence[Problem], choices: Choices) -> FormView:
+    """Put the form together. Sections with faults are open, however they were."""
+    by_field: dict[str, tuple[Problem, ...]] = {}
+    for problem in problems:
+        by_field[problem.field] = (*by_field.get(problem.field, ()), problem)
+    csv = first(values, "traffic.trace.csv", "")
+    return FormView(
+        name=_field(Item("name", "Name of the scenario", "text", wide=True), values, by_field),
+        sections=tuple(_section(section, values, by_field) for section in SECTIONS),
+        problems=tuple(problems),
+        choices=choices,
+        kept_trace_rows=max(0, csv.strip().count("\n")),
+        general=by_field.get("", ()),
+    )
+
+
+def gpu_rows(form: FormView, values: Values) -> tuple[tuple[GpuChoice, bool, str], ...]:
+    """(accelerator, chosen, own price) of every accelerator with a price, the chosen ones first."""
+    chosen = set(values.get("hardware.gpus", []))
+    prefix = "hardware.price_overrides."
+    rows = [
+        (gpu, gpu.id in chosen, first(values, f"{prefix}{gpu.id}.usd_per_gpu_hour", "")) for gpu in form.choices.gpus
+    ]
+    return tuple(sorted(rows, key=lambda row: not row[1]))
+
+
+def other_gpus(form: FormView, values: Values) -> str:
+    """What is asked for besides the listed accelerators: other ids, `any`, or accelerators of one's own as JSON."""
+    listed = {gpu.id for gpu in form.choices.gpus}
+    return ", ".join(text for text in values.get("hardware.gpus", []) if text not in listed)
+
+
+def _section(section: Section, values: Values, by_field: Mapping[str, tuple[Problem, ...]]) -> SectionView:
+    groups = tuple(_group(group, values, by_field) for group in section.groups)
+    faults = sum(len(field.problems) for group in groups for field in group.fields)
+    chosen = first(values, section.way, DEFAULT_WAYS.get(section.way, ""))
+    return SectionView(
+        id=section.id,
+        title=section.title,
+        note=section.note,
+        open=section.open or bool(faults),
+        faults=faults,
+        now=_now(section, groups, chosen),
+        way=section.way,
+        chosen=chosen,
+        options=section.options,
+        groups=groups,
+    )
+
+
+def _now(section: Section, groups: Sequence[GroupView], chosen: str) -> str:
+    """What a closed section holds, in a line."""
+    said = [
+        field.value + (f" {field.unit}" if field.unit and field.unit != "0 to 1" else "")
+        for group in groups
+        if not group.ways or chosen in group.ways.split()
+        for field in group.fields
+        if field.value and field.widget not in ("file", "area", "gpus")
+    ]
+    return ", ".join(said[:4])
+
+
+def _group(group: Group, values: Values, by_field: Mapping[str, tuple[Problem, ...]]) -> GroupView:
+    fields = tuple(_field(item, values, by_field) for item in group.items)
+    return GroupView(
+        title=group.title,
+        ways=" ".join(group.ways),
+        by_kind=bool(group.kind),
+        folded=group.folded,
+        open=any(field.problems or field.value for field in fields),
+        fields=fields,
+    )
+
+
+def _field(item: Item, values: Values, by_field: Mapping[str, tuple[Problem, ...]]) -> FieldView:
+    schema = field_schema(item.path)
+    texts = values.get(item.path, [])
+    options = _options(item, schema)
+    value = ", ".join(texts) if item.widget == "list" else (texts[0] if texts else "")
+    return FieldView(
+        name=item.path,
+        id=item.path.replace(".", "-"),
+        label=item.label,
+        widget=_widget(item, schema, options),
+        value=value,
+        unit=schema.unit,
+        help=item.help or schema.help,
+        range_text=schema.range_text,
+        options=options,
+        selected=tuple(texts),
+        kinds=" ".join(item.kinds),
+        optional=item.optional,
+        wide=item.wide,
+        numeric=schema.numeric and item.widget not in ("list", "gpus"),
+        problems=by_field.get(item.path, ()),
+        datalist=item.widget if item.widget in ("models", "providers", "api_models") else "",
+    )
+
+
+def _widget(item: Item, schema: FieldSchema, options: tuple[tuple[str, str], ...]) -> str:
+    if item.widget in ("area", "file", "gpus"):
+        return item.widget
+    return "select" if options else "text"
+
+
+def _options(item: Item, schema: FieldSchema) -> tuple[tuple[str, str], ...]:
+    if item.widget:
+        return ()
+    if schema.boolean:
+        return BOOLEAN_CHOICES
+    named = tuple((choice, _label(item.path, choice)) for choice in schema.choices)
+    return (("", "engine default"), *named) if item.optional and named else named
+
+
+def _label(path: str, choice: str) -> str:
+    if path == "model.kv_dtype" and choice == "auto":
+        return "auto (as the engine does)"
+    if path == "traffic.arrival.kind" and choice == "constant":
+        return "Evenly spaced"
+    return CHOICE_LABELS.get(choice, choice)

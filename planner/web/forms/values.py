@@ -1,0 +1,107 @@
+"""Between a scenario document and the flat texts of form fields."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from planner.web.forms.layout import API_ROWS, SECTIONS, Group, items
+
+Values = dict[str, list[str]]
+DEFAULT_KINDS = {
+    "traffic.arrival.kind": "poisson",
+    "traffic.prompt_tokens.kind": "lognormal",
+    "traffic.output_tokens.kind": "lognormal",
+    "traffic.prefix.kind": "none",
+}
+DEFAULT_WAYS = {"way.model": "id", "way.traffic": "rate"}
+
+
+def values_of(document: Mapping[str, Any]) -> Values:
+    """Texts of every field of a scenario document, and the ways that it takes."""
+    values: Values = {name: [kind] for name, kind in DEFAULT_KINDS.items()} | dict(_flat("", document))
+    model, traffic = document.get("model") or {}, document.get("traffic") or {}
+    values["way.model"] = ["config" if "hf_config" in model else "sizes" if "params_total_b" in model else "id"]
+    values["way.traffic"] = ["trace" if traffic.get("trace") else "users" if traffic.get("users") else "rate"]
+    return values
+
+
+def _flat(prefix: str, node: Any) -> Iterator[tuple[str, list[str]]]:
+    for key, value in node.items():
+        path = f"{prefix}{key}"
+        if path == "model.hf_config":
+            yield path, [json.dumps(value, indent=2)]
+        elif isinstance(value, Mapping):
+            yield from _flat(f"{path}.", value)
+        elif path == "api.alternatives":
+            for row, alternative in enumerate(value):
+                yield from _flat(f"{path}.{row}.", alternative)
+        elif value is not None:
+            yield path, _texts(value)
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, list | tuple):
+        if any(isinstance(item, list | tuple | dict) for item in value):
+            return [json.dumps(value)]
+        return [_text(item) for item in value]
+    return [_text(value)]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def compact_api_rows(values: Values) -> Values:
+    """The same values with the empty rows of the API list moved to its end, so that errors point at the right one."""
+    rows = []
+    for row in range(API_ROWS):
+        names = (f"api.alternatives.{row}.provider", f"api.alternatives.{row}.model")
+        pair = [values.get(name, [""]) for name in names]
+        if any(text.strip() for texts in pair for text in texts):
+            rows.append(pair)
+    out = {name: texts for name, texts in values.items() if not name.startswith("api.alternatives.")}
+    for row, (provider, model) in enumerate(rows):
+        out[f"api.alternatives.{row}.provider"], out[f"api.alternatives.{row}.model"] = provider, model
+    return out
+
+
+def counted(values: Values) -> Values:
+    """Only the fields that count with the ways and kinds chosen; the rest stays in the form, out of the scenario."""
+    known = {item.path for item in items()}
+    hidden = set(_hidden(values))
+    return {
+        name: texts
+        for name, texts in values.items()
+        if (name in known or name.startswith("hardware.price_overrides.")) and name not in hidden
+    }
+
+
+def _hidden(values: Values) -> Iterator[str]:
+    for section in SECTIONS:
+        way = first(values, section.way, DEFAULT_WAYS.get(section.way, ""))
+        for group in section.groups:
+            if group.ways and way not in group.ways:
+                yield from (item.path for item in group.items)
+            else:
+                yield from _hidden_by_kind(group, values)
+    gpus = set(values.get("hardware.gpus", []))
+    prefix = "hardware.price_overrides."
+    yield from (
+        name for name in values if name.startswith(prefix) and name.removeprefix(prefix).rsplit(".", 1)[0] not in gpus
+    )
+
+
+def _hidden_by_kind(group: Group, values: Values) -> Iterator[str]:
+    if group.kind:
+        kind = first(values, group.kind, "")
+        yield from (item.path for item in group.items if item.kinds and kind not in item.kinds)
+
+
+def first(values: Values, name: str, default: str) -> str:
+    """The first text of a field."""
+    texts = values.get(name) or [default]
+    return texts[0]

@@ -1,0 +1,54 @@
+"""Rows of a list of scenarios: each with its newest run and what its report says."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from planner.reports.view import Summary, summary
+from planner.runs.models import FINAL_STATES, Run, State
+from planner.scenarios.models import Scenario, ScenarioVersion
+
+STATE_SHAPES = {
+    State.QUEUED: "clock",
+    State.RUNNING: "run",
+    State.DONE: "check",
+    State.FAILED: "x",
+    State.CANCELLED: "x",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRow:
+    """A scenario with its newest version, that version's newest run and the report's summary, as far as they exist."""
+
+    scenario: Scenario
+    version: ScenarioVersion
+    run: Run | None
+    summary: Summary | None
+
+    @property
+    def under_way(self) -> bool:
+        return self.run is not None and self.run.state not in FINAL_STATES
+
+    @property
+    def shape(self) -> str:
+        return STATE_SHAPES[State(self.run.state)] if self.run else ""
+
+
+def scenario_rows(scenarios: Iterable[Scenario]) -> list[ScenarioRow]:
+    """Rows in the given order, in two queries however many there are."""
+    ids = [scenario.pk for scenario in scenarios]
+    versions: dict[object, ScenarioVersion] = {}
+    found = ScenarioVersion.objects.filter(scenario__in=ids).select_related("created_by").defer("body")
+    for version in found.order_by("number"):
+        versions[version.scenario_id] = version
+    newest_ids = [version.pk for version in versions.values()]
+    runs: dict[object, Run] = {}
+    for run in Run.objects.filter(scenario_version__in=newest_ids).defer("body", "partial").order_by("created_at"):
+        runs[run.scenario_version_id] = run
+    return [_row(scenario, versions[scenario.pk], runs.get(versions[scenario.pk].pk)) for scenario in scenarios]
+
+
+def _row(scenario: Scenario, version: ScenarioVersion, run: Run | None) -> ScenarioRow:
+    said = summary(json.loads(run.report)) if run is not None and run.state == State.DONE else None
+    return ScenarioRow(scenario, version, run, said)

@@ -1,0 +1,102 @@
+"""The parts that pages are put together from, as template tags over the plain values of `planner.reports.parts`."""
+
+from typing import Any
+
+from django import template
+
+from planner.reports import numbers
+from planner.reports.glossary import GLOSSARY
+from planner.reports.marks import WIDTH, Mark
+from planner.reports.parts import Chart, Fact, Figure, How, State, Table
+
+register = template.Library()
+
+ICONS: dict[State, str] = {"yes": "check", "no": "x", "dash": "dash", "clock": "clock", "run": "run", "": ""}
+_COUNTER = "_staircase_tips"
+
+
+@register.inclusion_tag("parts/icon.html")
+def icon(name: str, css: str = "") -> dict[str, Any]:
+    """A shape of the icon file; always beside a word."""
+    return {"name": name, "css": css}
+
+
+@register.inclusion_tag("parts/mark.html")
+def interval(mark: Mark | None, inline: bool = False) -> dict[str, Any]:
+    """The interval mark."""
+    return {"mark": mark, "inline": inline, "width": WIDTH}
+
+
+@register.inclusion_tag("parts/term.html", takes_context=True)
+def term(context: template.Context, key: str, text: str) -> dict[str, Any]:
+    """A word with its meaning on hover and focus; a key without an entry is printed plain."""
+    return {"text": text, "meaning": GLOSSARY.get(key), "id": f"tip-{_next(context)}"}
+
+
+def _next(context: template.Context) -> int:
+    request = context.get("request")
+    count: int = getattr(request, _COUNTER, 0) + 1
+    if request is not None:
+        setattr(request, _COUNTER, count)
+    return count
+
+
+@register.inclusion_tag("parts/table.html", takes_context=True)
+def table(context: template.Context, value: Table) -> dict[str, Any]:
+    """A table whose rows become sheets on a narrow page."""
+    rows = [(row, tuple(zip(value.columns, row.cells, strict=False))) for row in value.rows]
+    return {"table": value, "rows": rows, "width": len(value.columns), "request": context.get("request")}
+
+
+@register.inclusion_tag("parts/chart.html", takes_context=True)
+def chart(context: template.Context, value: Chart) -> dict[str, Any]:
+    """A chart with its finding, legend, saving buttons and data table."""
+    return {"chart": value, "request": context.get("request")}
+
+
+@register.inclusion_tag("parts/figures.html", takes_context=True)
+def figures(context: template.Context, values: tuple[Figure, ...]) -> dict[str, Any]:
+    """A row of key figures."""
+    return {"figures": values, "request": context.get("request")}
+
+
+@register.inclusion_tag("parts/facts.html", takes_context=True)
+def facts(context: template.Context, values: tuple[Fact, ...], start: bool = False) -> dict[str, Any]:
+    """A key-value list."""
+    return {"facts": values, "start": start, "request": context.get("request")}
+
+
+@register.inclusion_tag("parts/how.html")
+def how(value: How | None) -> dict[str, Any]:
+    """How a number was computed, as a small window behind a link."""
+    return {"how": value}
+
+
+@register.filter
+def state_icon(state: State) -> str:
+    """The shape of a state."""
+    return ICONS.get(state, "")
+
+
+@register.filter
+def usd(value: float | None) -> str:
+    """Whole dollars with separators; a dash when missing."""
+    return numbers.usd(value)
+
+
+@register.filter
+def usd_signed(value: float | None) -> str:
+    """A change in whole dollars with its sign."""
+    return numbers.usd_signed(value)
+
+
+@register.filter
+def rps(value: float | None) -> str:
+    """Requests per second to three figures."""
+    return numbers.requests_per_s(value)
+
+
+@register.filter
+def whole(value: float | None) -> str:
+    """A whole number with separators."""
+    return numbers.number(value)

@@ -1,0 +1,68 @@
+"""Signing in and out, by password or by the one-time link that the machine's own operator gets."""
+
+from ipaddress import ip_address
+from typing import Any
+
+from django.contrib.auth import login
+from django.contrib.auth.views import LoginView, LogoutView
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from planner.teams.services import sign_in_link_use
+
+MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class SignIn(LoginView):
+    """E-mail and password; axes counts failures and locks for a while."""
+
+    template_name = "pages/sign_in.html"
+    redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | {"hide_sign_in": True}
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        response = super().form_invalid(form)
+        response.status_code = 422
+        return response
+
+
+class SignOut(LogoutView):
+    """POST only, as Django has it."""
+
+
+def locked_out(request: HttpRequest, credentials: dict[str, Any], *args: Any, **kwargs: Any) -> HttpResponse:
+    """What axes answers after too many failures."""
+    context = {"status": 429, "title": "Too many attempts", "hide_sign_in": True}
+    context["detail"] = "Signing in with this address is locked for 15 minutes after 10 failures. Then try again."
+    return render(request, "pages/error.html", context, status=429)
+
+
+@require_GET
+@never_cache
+def sign_in_link(request: HttpRequest, secret: str) -> HttpResponse:
+    """Sign in once with the link that `manage.py up` printed. Only this machine itself may use it."""
+    if not _from_this_machine(request):
+        raise Http404
+    link = sign_in_link_use(secret=secret)
+    if link is None:
+        context = {"status": 410, "title": "This link is used up"}
+        context["detail"] = "A sign-in link works once and for 30 minutes. Start Staircase again for a new one."
+        return render(request, "pages/error.html", context, status=410)
+    login(request, link.user, backend=MODEL_BACKEND)
+    local = url_has_allowed_host_and_scheme(link.next_path, allowed_hosts=None) and link.next_path.startswith("/")
+    return HttpResponseRedirect(link.next_path if local else "/")
+
+
+def _from_this_machine(request: HttpRequest) -> bool:
+    """By the address of the connection alone; a proxy in between means that someone else may be asking."""
+    if "X-Forwarded-For" in request.headers or "Forwarded" in request.headers:
+        return False
+    try:
+        return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False

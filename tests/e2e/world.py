@@ -1,0 +1,62 @@
+"""What the browser finds: a person, a team, and runs in each state."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.utils import timezone
+
+from planner.runs.models import Run, State
+from planner.runs.services import run_submit
+from planner.teams.models import User
+from tests.factories import PASSWORD, make_scenario, make_user, parsed_scenario, team_of
+
+EXAMPLE = Path(__file__).parent.parent / "planner" / "reports" / "report_example.json"
+
+
+@dataclass(frozen=True)
+class World:
+    """One team at work."""
+
+    user: User
+    done: Run
+    running: Run
+    infeasible: Run
+    password: str = PASSWORD
+
+
+def build_world() -> World:
+    """A done run with the example report, one that nothing satisfies, and one under way with its first candidates."""
+    from tests.planner.reports.example import example, infeasible_example
+
+    user = make_user("ada@example.com", name="Ada")
+    running = _run(user, "Chat, twice the load", _under_way(example()["candidates"]))
+    infeasible = _run(user, "Contract review", _finished(infeasible_example()))
+    done = _run(user, "Azure conversation hour", _finished(example()))
+    return World(user, done, running, infeasible)
+
+
+def _run(user: User, name: str, change: Callable[[Run], None]) -> Run:
+    version = make_scenario(user, name=name)
+    run = run_submit(team=team_of(user), user=user, parsed=parsed_scenario(name=name), scenario_version=version)
+    change(run)
+    run.save()
+    return run
+
+
+def _finished(report: dict[str, Any]) -> Callable[[Run], None]:
+    def change(run: Run) -> None:
+        run.state, run.progress_ratio, run.report = State.DONE, 1.0, json.dumps(report)
+        run.started_at = run.finished_at = timezone.now()
+
+    return change
+
+
+def _under_way(candidates: list[dict[str, Any]]) -> Callable[[Run], None]:
+    def change(run: Run) -> None:
+        run.state, run.progress_ratio, run.stage = State.RUNNING, 0.62, "capacity of H100-SXM5-80GB, TP4"
+        run.partial, run.started_at = candidates[1:5], timezone.now()
+
+    return change

@@ -1,0 +1,19 @@
+"""Whole reports to render, as a plan wrote them: the sample scenario, and the sample with targets that nothing meets."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+
+
+def example() -> dict[str, Any]:
+    """A fresh copy of the report of the sample scenario."""
+    report: dict[str, Any] = json.loads((FOLDER / "report_example.json").read_text())
+    return report
+
+
+def infeasible_example() -> dict[str, Any]:
+    """A fresh copy of a report without a fleet."""
+    report: dict[str, Any] = json.loads((FOLDER / "report_infeasible.json").read_text())
+    return report
