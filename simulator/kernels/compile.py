@@ -1,8 +1,8 @@
 """How the kernels are compiled, and where the compiled code is kept.
 
 numba's cache notices a change of the file that holds the cached function, not of files whose functions it calls. So the
-code is cached once, at the entry, in a folder named after a digest of all kernel sources: a changed kernel, a new folder.
-The folder lies in NUMBA_CACHE_DIR, else beside this file, else in the user's cache; with none writable, every process
+code is cached once, at the entry, in a folder named after a digest of all kernel sources: changed kernels have a new
+folder. It lies in NUMBA_CACHE_DIR, else beside this file, else in the user's cache; with none writable, every process
 compiles for itself.
 """
 
