@@ -22,6 +22,10 @@ NON_TORCH_GIB = 0.13
 """CUDA context and libraries of one GPU alone (vLLM logs on H100: 0.13 to 0.14 GiB)."""
 NON_TORCH_PARALLEL_GIB = 0.55
 """The same with NCCL and custom all-reduce buffers (0.54 at TP 2, 0.55 to 0.60 at TP 4)."""
+SGLANG_START_GIB = 0.6
+SGLANG_START_PARALLEL_GIB = 2.4
+"""What SGLang finds taken before it loads weights: context alone (typical), or with its communication buffers
+(137.29 GiB free of 139.80 on H200 at TP 8, https://github.com/sgl-project/sglang/pull/11716; about 2.2 at TP 4)."""
 GRAPH_GIB_PER_LAYER = 0.015
 """CUDA graphs of the default capture sizes: 0.36 to 0.65 GiB on dense models of some 30 layers, 1.3 on 48 layers of
 experts. The engine's own estimate for mixtures of experts can be many times higher (vLLM issue 45178)."""
@@ -77,7 +81,10 @@ def _inner_values(attention: AttentionGroup | None, mlp: MlpGroup | None, deploy
 
 def non_torch_gib(deployment: Deployment) -> float:
     """CUDA context and libraries, with communication buffers where the replica has several GPUs."""
-    return NON_TORCH_PARALLEL_GIB if deployment.parallelism.gpus > 1 else NON_TORCH_GIB
+    several = deployment.parallelism.gpus > 1
+    if deployment.profile.name == "sglang":
+        return SGLANG_START_PARALLEL_GIB if several else SGLANG_START_GIB
+    return NON_TORCH_PARALLEL_GIB if several else NON_TORCH_GIB
 
 
 def cuda_graph_gib(deployment: Deployment, stage: int) -> float:

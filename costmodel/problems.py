@@ -25,9 +25,9 @@ class UnknownIdError(LookupError):
         self.kind = kind
         self.given = given
         self.suggestions = tuple(suggestions)
-        what = "could mean several" if code == "ambiguous_id" else "is not a known"
+        what = f"could mean several {kind}s" if code == "ambiguous_id" else f"is not a known {kind}"
         hint = f"; did you mean {', '.join(self.suggestions)}?" if self.suggestions else ""
-        super().__init__(f"{given!r} {what} {kind}{hint}")
+        super().__init__(f"{given[:80]!r} {what}{hint}")
 
 
 class ModelConfigError(ValueError):

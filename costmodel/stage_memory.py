@@ -61,7 +61,7 @@ def stage_memory(deployment: Deployment, stage: int, given: MeasuredMemory) -> S
     weights, weights_text = _weights(deployment, stage)
     weights, basis = _or_given(weights, given.weights_gib, "predicted from the checkpoint's shapes and formats")
     peak, peak_text = activation_gib(deployment, stage)
-    peak, peak_basis = _or_given(peak, given.activation_gib, "fitted on engine logs, within 4 % of each")
+    peak, peak_basis = _or_given(peak, given.activation_gib, _activation_basis(deployment))
     other, other_basis = _or_given(non_torch_gib(deployment), given.non_torch_gib, "typical of engine logs")
     graphs = cuda_graph_gib(deployment, stage) if deployment.profile.cuda_graphs_before_kv else 0.0
     graphs, graph_basis = _or_given(graphs, given.cuda_graphs_gib, "estimated per layer from few logs")
@@ -83,6 +83,12 @@ def stage_memory(deployment: Deployment, stage: int, given: MeasuredMemory) -> S
         cache=cache_shape(deployment, stage),
         reserved=cache_shape(deployment, stage, reserved=True),
     )
+
+
+def _activation_basis(deployment: Deployment) -> str:
+    if deployment.model.vision:
+        return "fitted on logs of text models; vision models were logged both lower and higher"
+    return "fitted on engine logs, within 4 % of each"
 
 
 def _or_given(value: float, given: float | None, basis: str) -> tuple[float, str]:
