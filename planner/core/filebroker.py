@@ -108,9 +108,20 @@ class Channel(virtual.Channel):
             if binding[2] == queue:
                 self._remove(path)
 
+    def queue_bind(
+        self, queue: str, exchange: str | None = None, routing_key: str = "", arguments: Any = None, **options: Any
+    ) -> None:
+        """Binds on disk before kombu notes it in this process: another thread must not publish in between."""
+        exchange = exchange or "amq.direct"
+        pattern = self.typeof(exchange).prepare_bind(queue, exchange, routing_key, arguments)[1]
+        self._queue_bind(exchange, routing_key, pattern, queue)
+        super().queue_bind(queue, exchange, routing_key, arguments, **options)
+
     def _queue_bind(self, exchange: str, routing_key: str | None, pattern: str | None, queue: str) -> None:
         binding = dumps((routing_key or "", pattern or "", queue))
-        self._write(self._exchange_folder(exchange) / hashlib.sha256(binding.encode()).hexdigest(), binding)
+        path = self._exchange_folder(exchange) / hashlib.sha256(binding.encode()).hexdigest()
+        if not path.exists():
+            self._write(path, binding)
 
     def get_table(self, exchange: str) -> list[Binding]:
         return [binding for _, binding in self._bindings(self._exchange_folder(exchange))]

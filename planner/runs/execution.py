@@ -3,8 +3,8 @@
 import contextlib
 import logging
 import threading
-import time
 from collections.abc import Iterator
+from time import monotonic
 from types import TracebackType
 from typing import Any
 
@@ -62,7 +62,7 @@ class ProgressWriter:
         self._next_s = 0.0
 
     def __call__(self, progress: Any) -> bool:
-        now_s = time.monotonic()
+        now_s = monotonic()
         if self._renewal.kept and now_s >= self._next_s:
             self._next_s = now_s + PROGRESS_INTERVAL_S
             self._renewal.kept = leases.report_progress(
