@@ -15,4 +15,5 @@ def test_a_month_of_a_gpu_by_convention(hours: str, usd: int) -> None:
 
 def test_730_hours_are_the_default_month() -> None:
     assert HOURS_PER_MONTH == 730
-    assert 100 * (744 / 720 - 1) == pytest.approx(3.3, abs=0.1)
+    longest, shortest = 744, 720
+    assert 100 * (longest / shortest - 1) == pytest.approx(3.3, abs=0.1)
