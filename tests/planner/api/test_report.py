@@ -4,10 +4,13 @@ import hashlib
 
 import pytest
 
+from planner import planning
+from planner.api.openapi import REPORT_KEYS
 from planner.runs.models import Run, State
 from planner.runs.selectors import run_report_bytes
+from planner.runs.tasks import execute_run
 from planner.teams.models import User
-from tests.factories import make_run
+from tests.factories import make_run, make_token, make_user, scenario_dict
 from tests.planner.api.support import Api, problem
 
 REPORT = '{"schema_version": 1,\n "name": "é, not \\u00e9", "x": 1.0,"y":1e-7}\n'
@@ -56,3 +59,16 @@ def test_a_cancelled_run_says_so(api: Api, path: str) -> None:
 def test_only_json_is_offered(api: Api, path: str) -> None:
     problem(api.get(path, Accept="text/csv"), 406, "not-acceptable")
     problem(api.get(path + "?format=csv"), 400, "invalid-parameter")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_api_gives_what_a_plan_gives_byte_for_byte() -> None:
+    api = Api(make_token(make_user())[1])
+    started = api.post("/runs", scenario_dict()).json()
+    execute_run(started["id"])
+    done = api.get(started["links"]["self"]).json()
+    assert done["state"] == "done", done["failure"]
+    assert done["progress_ratio"] == 1
+    report = planning.plan(planning.parse_scenario(scenario_dict()))
+    assert api.get(done["links"]["report"]).content == planning.report_bytes(report)
+    assert set(report) == set(REPORT_KEYS)
