@@ -26,6 +26,7 @@ from simulator.arrivals import (
 from simulator.config import EngineConfig
 from simulator.engine import simulate
 from simulator.errors import SimulationCancelled, SimulatorError
+from simulator.fast import warm_up
 from simulator.lengths import (
     CutTokens,
     cut_to_context,
@@ -77,5 +78,6 @@ __all__ = [
     "summarise",
     "sustained_rps",
     "uniform_tokens",
+    "warm_up",
     "weekly_shape",
 ]

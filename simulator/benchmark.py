@@ -1,0 +1,155 @@
+"""Named workloads whose simulation speed is reported. Clocks come from the caller: this package knows only its own.
+
+All with a step of 6 ms + 0.02 ms per decoding sequence + 0.03 ms per prefill token + 0.0325 µs per token of context
+read, blocks of 16, chunked prefill, vLLM V1 scheduling, seed 42. A run counts workload generation, simulation and metrics.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+import numpy as np
+
+from simulator.arrivals import poisson_arrivals_ps, shaped_arrivals_ps
+from simulator.config import EngineConfig
+from simulator.engine import simulate
+from simulator.errors import SimulatorError, require_number
+from simulator.fast import warm_up
+from simulator.lengths import cut_to_context, fixed_tokens, lognormal_tokens
+from simulator.metrics import summarise
+from simulator.shapes import weekly_shape
+from simulator.steptime import IntArray, StepTime, linear_step_time
+from simulator.workload import Workload
+
+SEED = 42
+CHECKED_REQUESTS = 2_000
+MAX_MODEL_LEN = 16_384
+
+
+class BenchmarkRow(TypedDict):
+    """One workload's figures; `matches_reference`: its first 2,000 requests were bit-equal to the reference's."""
+
+    name: str
+    requests: int
+    output_tokens: int
+    engine_steps: int
+    wall_s: float
+    cpu_s: float
+    requests_per_cpu_s: float
+    peak_mib: float
+    matches_reference: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """Readings the caller provides: elapsed and CPU seconds, and the process's peak memory in MiB."""
+
+    wall_s: Callable[[], float]
+    cpu_s: Callable[[], float]
+    peak_mib: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWorkload:
+    """A configuration and a generator of one workload per replica: `replicas` of them run one after another."""
+
+    max_num_seqs: int
+    max_num_batched_tokens: int
+    num_blocks: int
+    requests: int
+    generate: Callable[[int, np.random.Generator], Workload]
+    replicas: int = 1
+
+    def config(self) -> EngineConfig:
+        return EngineConfig(
+            max_num_seqs=self.max_num_seqs,
+            max_num_batched_tokens=self.max_num_batched_tokens,
+            num_blocks=self.num_blocks,
+            max_model_len=MAX_MODEL_LEN,
+        )
+
+
+def benchmark_step_time(config: EngineConfig) -> StepTime:
+    """The step time that all named workloads share."""
+    return linear_step_time(
+        config,
+        step_ps=6_000_000_000,
+        decode_seq_ps=20_000_000,
+        prefill_token_ps=30_000_000,
+        context_token_ps=32_500,
+    )
+
+
+def _peer(count: int, rng: np.random.Generator) -> Workload:
+    return Workload(poisson_arrivals_ps(6.0, count, rng), fixed_tokens(512, count), fixed_tokens(128, count))
+
+
+def _chat(rate_rps: float) -> Callable[[int, np.random.Generator], Workload]:
+    return lambda count, rng: Workload(poisson_arrivals_ps(rate_rps, count, rng), *_chat_tokens(count, rng))
+
+
+def _chat_tokens(count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    prompts = lognormal_tokens(count, rng, mean=1155, p95=3200)
+    outputs = lognormal_tokens(count, rng, mean=211, p95=480)
+    return cut_to_context(prompts, outputs, MAX_MODEL_LEN)[:2]
+
+
+def _week(count: int, rng: np.random.Generator) -> Workload:
+    """One replica's half of 6 requests per second over a week, peak 2.4 times the mean."""
+    arrivals = shaped_arrivals_ps(poisson_arrivals_ps(3.0, count, rng), weekly_shape("diurnal", 2.4))
+    return Workload(arrivals, *_chat_tokens(count, rng))
+
+
+WORKLOADS: Mapping[str, NamedWorkload] = {
+    "peer": NamedWorkload(128, 512, 8_000, 100_000, _peer),
+    "chat": NamedWorkload(256, 2048, 30_000, 100_000, _chat(8.0)),
+    "pressured": NamedWorkload(256, 2048, 6_000, 100_000, _chat(14.0)),
+    "week": NamedWorkload(256, 2048, 30_000, 3_600_000, _week, replicas=2),
+}
+
+
+def run_benchmark(names: Sequence[str], clocks: Clocks, scale: float = 1.0) -> list[BenchmarkRow]:
+    """Run the named workloads (all when none is named), each with `scale` times its requests, after compiling.
+
+    Raises SimulatorError for an unknown name.
+    """
+    unknown = [name for name in names if name not in WORKLOADS]
+    if unknown:
+        known = ", ".join(WORKLOADS)
+        raise SimulatorError("unknown_workload", "name", f"{', '.join(unknown)} is not one of {known}")
+    require_number("scale", scale, 0.0, 100.0, exclusive=True)
+    warm_up()
+    return [_run(name, WORKLOADS[name], clocks, scale) for name in names or WORKLOADS]
+
+
+def _run(name: str, named: NamedWorkload, clocks: Clocks, scale: float) -> BenchmarkRow:
+    config = named.config()
+    step_time = benchmark_step_time(config)
+    count = max(1, int(named.requests * scale) // named.replicas)
+    output_tokens = steps = 0
+    wall, cpu = clocks.wall_s(), clocks.cpu_s()
+    for rng in np.random.default_rng(SEED).spawn(named.replicas):
+        log = simulate(config, step_time, named.generate(count, rng))
+        summarise(log)
+        output_tokens += int(log.generated_tokens.sum())
+        steps += log.steps
+    wall, cpu = clocks.wall_s() - wall, clocks.cpu_s() - cpu
+    requests = count * named.replicas
+    return BenchmarkRow(
+        name=name,
+        requests=requests,
+        output_tokens=output_tokens,
+        engine_steps=steps,
+        wall_s=round(wall, 4),
+        cpu_s=round(cpu, 4),
+        requests_per_cpu_s=round(requests / cpu) if cpu > 0 else 0.0,
+        peak_mib=round(clocks.peak_mib(), 1),
+        matches_reference=_matches(config, step_time, named, count),
+    )
+
+
+def _matches(config: EngineConfig, step_time: StepTime, named: NamedWorkload, count: int) -> bool:
+    workload = named.generate(count, np.random.default_rng(SEED).spawn(1)[0]).head(CHECKED_REQUESTS)
+    return not simulate(config, step_time, workload).differences(
+        simulate(config, step_time, workload, engine="reference")
+    )
