@@ -11,6 +11,7 @@ from costmodel.steptime import step_time_tables
 from planner.planning.capacity import Capacity, find_capacity
 from planner.planning.feasibility import (
     Reason,
+    engine_reason,
     from_problem,
     load_reason,
     lone_request_reason,
@@ -87,7 +88,7 @@ def evaluate(job: Job, gpu: Gpu, tp: int) -> Candidate:
     try:
         replica = make_replica(deployment, memory, step_time_tables(deployment), job.load.mix, job.tick)
     except (SimulatorError, ValueError) as error:
-        reason = Reason("engine_settings", f"{error}.", "Change the engine settings.")
+        reason = engine_reason(error, deployment)
         return Candidate(gpu, tp, deployment, memory, reason)
     reason = lone_request_reason(replica, job.load, job.targets)
     if reason is not None:

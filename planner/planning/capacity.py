@@ -12,7 +12,7 @@ from planner.planning.targets import Judged, Targets, judge, latencies
 from simulator import EventLog
 from simulator.stability import judge_stability
 
-COUNTS = {50: 3_000, 90: 3_000, 95: 4_000, 99: 8_000}
+COUNTS = {50: 6_000, 90: 6_000, 95: 8_000, 99: 16_000}
 MAX_COUNT = 40_000
 PRECISION = 1.02
 """The rate that passes and the one that fails lie at most 2 % apart at the end of a search."""
@@ -100,7 +100,7 @@ def find_capacity(replica: Replica, load: Load, targets: Targets, *, near_rps: f
     first = near_rps or min(0.8 * start.start_rps, 0.9 * start.saturation_rps)
     passing: Run | None = None
     failing: Run | None = None
-    rate = first
+    rate, shrink = first, GROWTH
     for _ in range(MAX_DOUBLINGS):
         run = run_at(replica, load, targets, rate, count)
         if run.ok:
@@ -112,7 +112,8 @@ def find_capacity(replica: Replica, load: Load, targets: Targets, *, near_rps: f
             failing = run
             if passing is not None:
                 break
-            rate /= GROWTH if near_rps else 2.0
+            rate /= shrink
+            shrink = min(2.0, shrink * GROWTH)
             if rate < first / 1_000:
                 return Capacity(0.0, failing, None, start)
     if passing is None or failing is None:

@@ -39,6 +39,17 @@ def from_problem(problem: Problem) -> Reason:
     return Reason(problem.code, _sentence(problem.detail), _sentence(changes))
 
 
+def engine_reason(error: Exception, deployment: Deployment) -> Reason:
+    """Settings that the engine would refuse, or rates that the catalog lacks."""
+    budget = deployment.max_num_batched_tokens
+    changes = {
+        "budget_below_seats": f"Set max_num_seqs to at most {budget:,}, or raise max_num_batched_tokens.",
+        "budget_below_prompt": f"Set max_model_len to at most {budget:,}, or switch chunked prefill on.",
+    }
+    code = getattr(error, "code", "engine_settings")
+    return Reason(code, _sentence(str(error)), changes.get(code, "Change the engine settings."))
+
+
 def tpot_floor_reason(deployment: Deployment, load: Load, targets: Targets) -> Reason | None:
     """Each decode step reads all weights once: bytes over bandwidth is a floor that no load changes."""
     tightest = targets.tightest_ms("tpot")

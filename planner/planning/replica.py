@@ -13,6 +13,8 @@ from costmodel.steptime import StepTimeTables
 from planner.planning.load import Load, Mix
 from simulator import EngineConfig, EventLog, StepTime, Workload, simulate
 
+LEAST_BLOCK_TOKENS = 16
+
 Tick = Callable[[], None]
 """Called between requests of a simulation; raises PlanCancelled when someone asked to stop."""
 
@@ -43,14 +45,16 @@ def make_replica(deployment: Deployment, memory: MemoryPlan, tables: StepTimeTab
     """The simulator's view of a deployment whose memory fits.
 
     The prefix cache is simulated where prompts share a prefix. Elsewhere it could only help a preempted request that
-    finds its own blocks again, which is left out: slower to simulate, and never in a plan's favour.
+    finds its own blocks again, which is left out: slower to simulate, and never in a plan's favour. Blocks below 16
+    tokens are simulated as 16, which wastes at most 15 tokens a sequence.
     """
+    block_size = max(deployment.block_size, LEAST_BLOCK_TOKENS)
     config = EngineConfig(
         max_num_seqs=deployment.max_num_seqs,
         max_num_batched_tokens=deployment.max_num_batched_tokens,
-        num_blocks=_pool_blocks(memory, mix),
+        num_blocks=_pool_tokens(memory, mix) // block_size,
         max_model_len=deployment.max_model_len,
-        block_size=deployment.block_size,
+        block_size=block_size,
         enable_chunked_prefill=deployment.enable_chunked_prefill,
         enable_prefix_caching=deployment.enable_prefix_caching and mix.prefix_tokens > 0,
         reserve_full_isl=deployment.profile.admission != "first_chunk",
@@ -66,12 +70,13 @@ def make_replica(deployment: Deployment, memory: MemoryPlan, tables: StepTimeTab
     return Replica(config, step_time, tick)
 
 
-def _pool_blocks(memory: MemoryPlan, mix: Mix) -> int:
-    """Blocks of the pool; where windows or recurrent state make short contexts dear or cheap, those that hold as many
+def _pool_tokens(memory: MemoryPlan, mix: Mix) -> int:
+    """Tokens of the pool; where windows or recurrent state make short contexts dear or cheap, those that hold as many
     sequences of the mean context."""
+    block = memory.deployment.block_size
     if memory.kv_bytes_per_token == memory.kv_growth_bytes_per_token:
-        return memory.kv_blocks
-    return max(1, memory.blocks_at(mix.context_tokens_mean))
+        return memory.kv_blocks * block
+    return max(1, memory.blocks_at(mix.context_tokens_mean)) * block
 
 
 def scaled(step_time: StepTime, ratio: float) -> StepTime:

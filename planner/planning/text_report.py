@@ -29,8 +29,8 @@ def _recommended(report: Report) -> Iterator[str]:
         return
     yield from _title("Fleet")
     yield (
-        f"{best['gpus']} × {best['gpu']}: {best['serving_replicas']} serving + {best['spare_replicas']} spare replicas, "
-        f"tensor parallel {best['tp']}"
+        f"{best['gpus']} × {best['gpu']}: {best['serving_replicas']} serving + {best['spare_replicas']} spare replicas "
+        f"with tensor parallel {best['tp']}"
     )
     yield (
         f"Peak hour {load['offered_rps']:.3g} requests/s, {load['utilisation_ratio']:.0%} of the capacity within the "
