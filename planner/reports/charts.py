@@ -51,6 +51,11 @@ def _x_name(text: str) -> Option:
     return {"name": text, "nameLocation": "middle", "nameGap": 28}
 
 
+def _whole_ticks() -> Option:
+    """No label at an end that is not a round number."""
+    return {"axisLabel": {"showMaxLabel": False}}
+
+
 def _target(axis: str, value: float, label: str, position: str) -> Option:
     return {
         axis: value,
@@ -172,7 +177,7 @@ def break_even_option(
     x_top = max((x for x, _ in staircase), default=1.0)
     y_top = max((y or 0.0 for _, points in (("", staircase), *apis) for _, y in points), default=1.0)
     option = _base(formatter="usd0", grid={"left": 8, "right": 108, "top": 34, "bottom": 26})
-    option["xAxis"] = {"type": "value", "min": 0, "max": x_top, **_x_name("mean load, req/s")}
+    option["xAxis"] = {"type": "value", "min": 0, "max": x_top, **_whole_ticks(), **_x_name("mean load, req/s")}
     option["yAxis"] = {"type": "value", **nice_axis(y_top, steps=6), "axisLabel": {"formatter": "@fmt.usdk"}}
     ours: Option = {
         **_line(self_label, staircase, "@c-self", 2.25),
@@ -238,6 +243,7 @@ def latency_option(
         "type": "value",
         "min": 0,
         "max": max([*x_values, capacity[0] if capacity else 0.0], default=1.0),
+        **_whole_ticks(),
         **_x_name("req/s on the serving replicas"),
     }
     option["yAxis"] = {"type": "value", **nice_axis(top * 1.02)}
@@ -303,7 +309,7 @@ def memory_option(slices: Sequence[Slice]) -> Option:
     """One GPU's memory as one bar."""
     total = sum(part.gib for part in slices)
     option = _base(formatter="gib", grid={"left": 8, "right": 12, "top": 4, "bottom": 4}, trigger="item")
-    option["xAxis"] = {"type": "value", **nice_axis(total), "max": total}
+    option["xAxis"] = {"type": "value", **nice_axis(total), "max": total, **_whole_ticks()}
     option["yAxis"] = {"type": "category", "data": [""], "axisLabel": {"show": False}, "axisLine": {"show": False}}
     option["series"] = [
         {
@@ -347,7 +353,7 @@ def tornado_option(rows: Sequence[tuple[str, float, float]], flip: float | None,
     second: Option = {
         "name": "second value",
         "type": "bar",
-        "barMaxWidth": 14,
+        "barMaxWidth": 9,
         "data": [value for _, _, value in rows],
         "itemStyle": {"color": "@c-api-2"},
     }
@@ -355,13 +361,13 @@ def tornado_option(rows: Sequence[tuple[str, float, float]], flip: float | None,
         second["markLine"] = {
             "silent": True,
             "symbol": "none",
-            "data": [_target("xAxis", flip, flip_label, "end")],
+            "data": [_target("xAxis", flip, flip_label, "start")],
         }
     first: Option = {
         "name": "first value",
         "type": "bar",
-        "barMaxWidth": 14,
-        "barGap": "-100%",
+        "barMaxWidth": 9,
+        "barGap": "15%",
         "data": [value for _, value, _ in rows],
         "itemStyle": {"color": "@c-self-2"},
     }

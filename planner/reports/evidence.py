@@ -1,16 +1,28 @@
 """What the answer rests on: candidates with their reasons, sources with dates and ages, how to repeat."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from planner.reports import names
-from planner.reports.numbers import DASH, age_days, between, milliseconds, number, percent, range_text, requests_per_s
+from planner.reports.numbers import (
+    DASH,
+    age_days,
+    between,
+    milliseconds,
+    number,
+    percent,
+    range_text,
+    requests_per_s,
+    tidy,
+)
 from planner.reports.parts import Cell, Column, Fact, Row, Table
 
 Report = Mapping[str, Any]
 OLD_AFTER_DAYS = 90
+_ADDRESS = re.compile(r"https?://[^\s,;]+")
 
 
 def candidates_table(report: Report) -> Table:
@@ -29,7 +41,6 @@ CANDIDATE_COLUMNS = (
     Column("Capacity of one", "req/s", numeric=True, sort="none"),
     Column("TTFT", "ms", numeric=True, sort="none"),
     Column("TPOT", "ms", numeric=True, sort="none"),
-    Column("Coverage", minor=True),
     Column("Result", wide=True),
 )
 
@@ -40,7 +51,7 @@ def candidate_row(row: Mapping[str, Any], chosen: str | None = None) -> Row:
     why = (row.get("reason") or {}).get("detail", "")
     replicas = DASH if row.get("serving_replicas") is None else f"{row['serving_replicas']} + {row['spare_replicas']}"
     cells = (
-        Cell(names.gpu(row["gpu"])),
+        Cell(names.gpu(row["gpu"]), note=(row.get("coverage") or {}).get("state") or ""),
         Cell(names.layout(row)),
         Cell(replicas, why=why, sort=row.get("replicas")),
         Cell(number(row.get("gpus")), why=why),
@@ -53,7 +64,6 @@ def candidate_row(row: Mapping[str, Any], chosen: str | None = None) -> Row:
         Cell(requests_per_s(capacity["mid"]) if capacity else DASH, why=why),
         _latency_cell(row, "ttft", why),
         _latency_cell(row, "tpot", why),
-        Cell((row.get("coverage") or {}).get("state") or DASH),
         _result(row, chosen),
     )
     kind = "pick" if row["id"] == chosen else "" if row["feasible"] else "off"
@@ -81,7 +91,7 @@ def _result(row: Mapping[str, Any], chosen: str | None) -> Cell:
     return Cell(
         names.reason(reason.get("code", "unknown")),
         state="no",
-        note=" ".join(part for part in (reason.get("detail", ""), nearest_change(reason)) if part),
+        note=" ".join(part for part in (tidy(reason.get("detail", "")), nearest_change(reason)) if part),
     )
 
 
@@ -103,7 +113,7 @@ def causes(report: Report) -> tuple[tuple[str, str, str], ...]:
             continue
         key = (row["gpu"], reason["code"])
         label = f"{names.gpu(row['gpu'])}, {names.layout(row)}"
-        seen.setdefault(key, (label, reason["detail"], nearest_change(reason)))
+        seen.setdefault(key, (label, tidy(reason["detail"]), nearest_change(reason)))
     return tuple(seen.values())
 
 
@@ -112,7 +122,7 @@ SOURCE_COLUMNS = (
     Column("Value", wide=True),
     Column("Source", wide=True),
     Column("Licence"),
-    Column("Date"),
+    Column("Date", whole=True),
     Column("Age", "days", numeric=True),
 )
 
@@ -147,12 +157,12 @@ def _source_row(row: Mapping[str, Any], today: date) -> Row:
         Cell(DASH, why="no date given") if days is None else Cell(number(days), state="clock" if old else "", badge=old)
     )
     source = row.get("source") or ""
-    href = source if source.startswith(("https://", "http://")) else ""
+    address = _ADDRESS.match(source)
     return Row(
         (
             Cell(row["what"]),
             Cell(str(row.get("value") or DASH)),
-            Cell(source or DASH, href=href),
+            Cell(source or DASH, href=address.group() if address else ""),
             Cell(row.get("licence") or DASH, why="none stated"),
             Cell(row.get("as_of") or DASH, why="no date given"),
             age,

@@ -38,7 +38,6 @@ def layout_facts(report: Report) -> tuple[Fact, ...]:
     ]
     if load.get("saturation_rps") is not None:
         facts.append(Fact("Fleet saturates at", requests_per_s(load["saturation_rps"]), "req/s", term="saturation"))
-    facts.append(Fact("Limit that binds first", row.get("binding") or "–"))
     return tuple(facts)
 
 
@@ -61,13 +60,7 @@ def load_facts(report: Report) -> tuple[Fact, ...]:
         )
     )
     facts.append(
-        Fact(
-            "Preempted",
-            number(load.get("preemptions")),
-            "times",
-            term="preemption",
-            note=percent(load.get("preemption_ratio"), 1),
-        )
+        Fact("Preempted", percent(load.get("preemption_ratio"), 1), "of requests", term="preemption", note=_times(load))
     )
     facts.append(Fact("Prefix cache hits", percent(load.get("cache_hit_ratio"), 1), "of input tokens", term="prefix"))
     if load.get("cut_ratio"):
@@ -89,6 +82,11 @@ def _little(law: Mapping[str, Any] | None) -> list[Fact]:
     label = f"{significant(law['arrival_rps'])} req/s × {significant(law['mean_e2e_s'])} s"
     verdict = "agrees" if near else "does not agree: the load is not steady"
     return [Fact(label, significant(law["product"]), term="little", note=verdict)]
+
+
+def _times(load: Mapping[str, Any]) -> str:
+    count = load.get("preemptions")
+    return f"{number(count)} times" if count else ""
 
 
 def _per_replica(fleet: Mapping[str, Any]) -> str:

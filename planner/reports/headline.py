@@ -14,8 +14,9 @@ Report = Mapping[str, Any]
 
 _EMPHASIS = re.compile(
     r"(\$[\d.,]+\s?[kMB]?(?:(?:[-–]| to )\$?[\d.,]+\s?[kMB]?)?(?: a month)?(?: (?:less|more|cheaper))?"
-    r"|\b\d+ (?:× )?[A-Z]{1,4}\d{1,4}[A-Z]*(?:-[A-Z0-9]+)*\b|\bNo candidate\b)"
+    r"|\b\d+ (?:× )?[A-Z]{1,4}\d{1,4}[A-Z]*(?:-[A-Z0-9]+)*\b)"
 )
+_NOTHING = re.compile(r"(\bNo candidate\b)")
 _CLASSES = {"self_host": "", "self_host_only": "", "api": "api", "none": "none"}
 
 
@@ -32,7 +33,8 @@ class Verdict:
 def verdict(report: Report) -> Verdict:
     """The verdict; amounts and fleets stand out."""
     said = report["verdict"]
-    pieces = tuple((piece, index % 2 == 1) for index, piece in enumerate(_EMPHASIS.split(said["sentence"])) if piece)
+    pattern = _NOTHING if said["choice"] == "none" else _EMPHASIS
+    pieces = tuple((piece, index % 2 == 1) for index, piece in enumerate(pattern.split(said["sentence"])) if piece)
     return Verdict(
         pieces=pieces, detail=said.get("detail") or "", css=_CLASSES.get(said["choice"], ""), sentence=said["sentence"]
     )

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planner.reports import charts
-from planner.reports.numbers import DASH, number, percent, significant
+from planner.reports.numbers import DASH, number, percent, significant, tidy
 from planner.reports.parts import Cell, Chart, Column, Fact, Key, Row, Table
 
 Report = Mapping[str, Any]
-_OTHER_ROLES = ("c-api-2", "c-axis", "c-api-2", "c-axis")
+_OTHER_ROLES = ("c-api-2", "c-axis")
 
 
 def memory_table(report: Report) -> Table | None:
@@ -21,7 +21,7 @@ def memory_table(report: Report) -> Table | None:
         Row(
             (
                 Cell(line["label"]),
-                Cell(line.get("formula") or DASH),
+                Cell(tidy(line.get("formula") or DASH)),
                 Cell(line.get("basis") or DASH),
                 Cell(number(line["gib"], 2)),
             ),
@@ -61,20 +61,26 @@ def _slices(
     lines: Sequence[Mapping[str, Any]], kv_pool_gib: float | None, peak_ratio: float | None
 ) -> list[charts.Slice]:
     taken = [line for line in lines if line["gib"] < 0]
-    slices = []
-    for index, line in enumerate(taken):
-        role = "c-api" if index == 0 else _OTHER_ROLES[(index - 1) % len(_OTHER_ROLES)]
-        slices.append(charts.Slice(line["label"], -line["gib"], role, on_dark=index == 0))
+    kept = [line for line in taken if "free" in line["label"].lower()]
+    slices = [
+        charts.Slice(line["label"], -line["gib"], _role(index), on_dark=index == 0)
+        for index, line in enumerate(line for line in taken if line not in kept)
+    ]
     pool = kv_pool_gib if kv_pool_gib is not None else max(0.0, lines[-1]["gib"])
     if peak_ratio is not None:
         slices.append(charts.Slice("KV in use at the peak", pool * peak_ratio, "c-self", on_dark=True))
         slices.append(charts.Slice("KV free at the peak", pool * (1 - peak_ratio), "c-self-3"))
     else:
         slices.append(charts.Slice("KV cache", pool, "c-self-3"))
+    slices += [charts.Slice(line["label"], -line["gib"], "c-idle", hatched=True) for line in kept]
     outside = lines[0]["gib"] - sum(part.gib for part in slices)
     if outside > 0.005:
         slices.append(charts.Slice("left outside", outside, "c-idle", hatched=True))
     return slices
+
+
+def _role(index: int) -> str:
+    return "c-api" if index == 0 else _OTHER_ROLES[(index - 1) % len(_OTHER_ROLES)]
 
 
 def _slices_table(slices: Sequence[charts.Slice], device_gib: float) -> Table:

@@ -6,7 +6,7 @@ from typing import Any
 
 from planner.reports import charts, names
 from planner.reports.headline import against
-from planner.reports.numbers import DASH, number, range_text, requests_per_s, tokens, usd, usd_signed
+from planner.reports.numbers import DASH, number, range_text, requests_per_s, tidy, tokens, usd, usd_signed
 from planner.reports.parts import Cell, Chart, Column, Fact, Key, Row, Table
 
 Report = Mapping[str, Any]
@@ -106,7 +106,7 @@ def _basis(line: Mapping[str, Any]) -> str:
     if line.get("usd_per_unit") is None:
         return str(line.get("basis") or DASH)
     text = f"{number(line['quantity'])} {line['unit']} × {usd(line['usd_per_unit'], 2)}"
-    return f"{text} · {line['basis']}" if line.get("basis") else text
+    return f"{text} · {tidy(line['basis'])}" if line.get("basis") else text
 
 
 def _api_head(report: Report) -> str:
@@ -168,6 +168,8 @@ def break_even_chart(report: Report) -> Chart | None:
     ]
     lines = [(label, points) for label, points in lines if any(y is not None for _, y in points)]
     staircase = [(point["mean_rps"], point["self_host_usd_per_month"]) for point in curve]
+    if staircase[-1][0] == staircase[-2][0]:
+        staircase.pop()  # a step at the very edge of the picture would only be an upright line
     chosen = _against(report, main)
     today = (report.get("load") or {}).get("mean_rps")
     option = charts.break_even_option(

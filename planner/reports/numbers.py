@@ -1,6 +1,7 @@
 """Numbers as a reader sees them: separators, units, true minus, ranges in words, a dash where nothing is known."""
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
@@ -79,6 +80,15 @@ def between(low: float | None, high: float | None, formatter: Formatter = number
 def range_text(value: Mapping[str, Any] | None, formatter: Formatter = number, *, joiner: str = " to ") -> str:
     """`between` for a report's {"low", "mid", "high"}."""
     return DASH if value is None else between(value.get("low"), value.get("high"), formatter, joiner=joiner)
+
+
+_HYPHEN_MINUS = re.compile(r"(?<![\w.\-])-(?=\d)")
+_LETTER_TIMES = re.compile(r"(?<=[\w)%]) x (?=[\d(])")
+
+
+def tidy(text: str) -> str:
+    """Text from the engine with a true minus and times sign: "-0.91 GiB, 3 x 2" -> "−0.91 GiB, 3 × 2"."""
+    return _LETTER_TIMES.sub(" × ", _HYPHEN_MINUS.sub(MINUS, text))
 
 
 def age_days(as_of: str | None, today: date) -> int | None:

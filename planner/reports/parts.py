@@ -11,13 +11,16 @@ RowKind = Literal["", "pick", "off", "total", "group"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's head. `unit` stands on a line of its own, `minor` hides at medium width, `wide` spans a sheet."""
+    """A column's head. `unit` stands on a line of its own, `minor` hides at medium width,
+    `hidden` is only heard, `whole` does not wrap, `wide` spans a sheet."""
 
     label: str
     unit: str = ""
     numeric: bool = False
     sort: Literal["", "none", "ascending"] = ""
     minor: bool = False
+    hidden: bool = False
+    whole: bool = False
     wide: bool = False
 
     @property

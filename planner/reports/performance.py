@@ -24,7 +24,7 @@ def slo_table(report: Report) -> Table | None:
         Column("Target", numeric=True),
         Column("Predicted", numeric=True),
         Column("Interval", numeric=True),
-        Column("Picture", wide=True),
+        Column("Interval and target", hidden=True, wide=True),
         Column("Room", numeric=True),
         Column("Samples", numeric=True),
         Column("Result", wide=True),

@@ -22,6 +22,7 @@ class ReportView:
     causes: tuple[tuple[str, str, str], ...]
     layout: tuple[Fact, ...]
     load: tuple[Fact, ...]
+    binding: str
     engine: tuple[tuple[str, str], ...]
     commands: tuple[tuple[str, str], ...]
     slo: Table | None
@@ -61,7 +62,9 @@ def report_view(report: Report, today: date) -> ReportView:
     """Format a report for reading. today: the day from which ages count; it is the page's, never the report's."""
     feasible = report.get("recommended") is not None
     meeting = sum(1 for row in report["candidates"] if row["feasible"])
-    commands = ((report.get("recommended") or {}).get("commands") or {}).items()
+    fleet_row = report.get("recommended") or {}
+    engine = (fleet_row.get("engine") or {}).get("name", "")
+    commands = sorted((fleet_row.get("commands") or {}).items(), key=lambda item: item[0] != engine)
     return ReportView(
         name=report["name"],
         verdict=headline.verdict(report),
@@ -70,6 +73,7 @@ def report_view(report: Report, today: date) -> ReportView:
         causes=() if feasible else evidence.causes(report),
         layout=fleet.layout_facts(report) if feasible else (),
         load=fleet.load_facts(report) if feasible else (),
+        binding=(headline.candidate_of(report) or {}).get("binding") or "",
         engine=fleet.engine_facts(report) if feasible else (),
         commands=tuple((ENGINE_NAMES.get(key, key), text) for key, text in commands if text),
         slo=performance.slo_table(report),

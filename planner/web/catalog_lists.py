@@ -1,6 +1,7 @@
 """Short lists from the catalog for the form: models, accelerators with their prices, hosted models."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -32,25 +33,44 @@ class Choices:
     api_models: tuple[tuple[str, str], ...]
 
 
-@lru_cache(maxsize=4)
-def choices(priced_at: date) -> Choices:
-    """What can be chosen, at the prices of a date."""
-    hosted = planning.catalog_listing("api-prices", priced_at)
+_TRIM = re.compile(r"[^a-z0-9]+|instruct|chat|-it$")
+
+
+@lru_cache(maxsize=16)
+def choices(priced_at: date, model_id: str) -> Choices:
+    """What can be chosen, at the prices of a date. Hosted models are those that look like `model_id`."""
+    hosted = api_rows(priced_at)
+    key = family(model_id)
     return Choices(
         models=tuple(row["id"] for row in planning.catalog_listing("models", priced_at)),
         gpus=_gpus(priced_at),
         providers=tuple(sorted({row["provider"] for row in hosted})),
-        api_models=tuple(sorted({(row["model"], row["provider"]) for row in hosted})),
+        api_models=tuple(sorted({(r["model"], r["provider"]) for r in hosted if key and key in family(r["model"])})),
     )
+
+
+@lru_cache(maxsize=4)
+def api_rows(priced_at: date) -> tuple[Row, ...]:
+    """Every hosted model with a price; thousands, so kept."""
+    return tuple(planning.catalog_listing("api-prices", priced_at))
+
+
+def family(model_id: str) -> str:
+    """A model's name as bare letters and digits, so that spellings can be compared: llama3370b."""
+    return _TRIM.sub("", model_id.rpartition("/")[2].lower())
 
 
 def _gpus(priced_at: date) -> tuple[GpuChoice, ...]:
     """Accelerators with a price, the most listed first."""
-    priced = [row for row in planning.catalog_listing("gpu-prices", priced_at) if row["usd_per_gpu_hour"] is not None]
-    priced.sort(key=lambda row: -len(row["listings"]))
-    return tuple(GpuChoice(row["gpu"], names.gpu(row["gpu"]), _price(row)) for row in priced)
+    listed: dict[str, list[Row]] = {}
+    for row in planning.catalog_listing("gpu-prices", priced_at):
+        if row["usd_per_gpu_hour"] is not None:
+            listed.setdefault(row["gpu"], []).append(row)
+    by_count = sorted(listed.items(), key=lambda item: -len(item[1]))
+    return tuple(GpuChoice(gpu, names.gpu(gpu), _price(rows)) for gpu, rows in by_count)
 
 
-def _price(row: Row) -> str:
-    spread = between(row["low_usd_per_gpu_hour"], row["high_usd_per_gpu_hour"], lambda value: usd(value, 2))
-    return f"{usd(row['usd_per_gpu_hour'], 2)} median of {len(row['listings'])}, {spread}"
+def _price(rows: Sequence[Row]) -> str:
+    prices = [row["usd_per_gpu_hour"] for row in rows]
+    spread = between(min(prices), max(prices), lambda value: usd(value, 2))
+    return f"{usd(rows[0]['median_usd_per_gpu_hour'], 2)} median of {len(rows)}, {spread}"

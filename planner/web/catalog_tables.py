@@ -1,6 +1,6 @@
 """The catalog as tables: what is known, from where, as of when, how old today."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -9,8 +9,9 @@ from typing import Any
 from planner import planning
 from planner.reports import names
 from planner.reports.evidence import OLD_AFTER_DAYS
-from planner.reports.numbers import DASH, age_days, between, number, significant
+from planner.reports.numbers import DASH, age_days, number, significant
 from planner.reports.parts import Cell, Column, Row, Table
+from planner.web.catalog_lists import api_rows, family
 
 Record = Mapping[str, Any]
 
@@ -25,14 +26,46 @@ class CatalogList:
     table: Table
 
 
+MOST_API_ROWS = 300
+
+
+def catalog_tables(today: date, search: str) -> tuple[CatalogList, ...]:
+    """All four lists with ages as of `today`; of the API prices those that hold the words searched for, or, without
+    any, those of models that the catalog has."""
+    found = _api_found(today, search)
+    shown = found[:MOST_API_ROWS]
+    note = f"US dollars per million tokens. {len(shown)} of {len(api_rows(today)):,} shown; search for others."
+    return (*_fixed_tables(today), CatalogList("api-prices", "API prices", note, _api(today, shown)))
+
+
+def _api_found(today: date, search: str) -> list[Record]:
+    words = search.lower().split()
+    if words:
+        return [
+            row for row in api_rows(today) if all(word in f"{row['provider']} {row['model']}".lower() for word in words)
+        ]
+    return list(_open_weight(today))
+
+
 @lru_cache(maxsize=4)
-def catalog_tables(today: date) -> tuple[CatalogList, ...]:
-    """All four lists with ages as of `today`."""
+def _open_weight(today: date) -> tuple[Record, ...]:
+    keys = {key for row in planning.catalog_listing("models", today) if len(key := family(row["id"])) > 6}
+    return tuple(
+        row for row in api_rows(today) if row["available"] and any(key in family(row["model"]) for key in keys)
+    )
+
+
+@lru_cache(maxsize=4)
+def _fixed_tables(today: date) -> tuple[CatalogList, ...]:
     return (
-        CatalogList("accelerators", "Accelerators", "Dense figures, without sparsity.", _accelerators(today)),
+        CatalogList(
+            "accelerators",
+            "Accelerators",
+            "Dense figures, without sparsity. Ages as of today; more than 90 days is marked.",
+            _accelerators(today),
+        ),
         CatalogList("models", "Models", "Architectures as their owners publish them.", _models(today)),
         CatalogList("gpu-prices", "GPU rental prices", "List prices per GPU-hour, US dollars.", _gpu_prices(today)),
-        CatalogList("api-prices", "API prices", "US dollars per million tokens. Listed is not served.", _api(today)),
     )
 
 
@@ -51,7 +84,7 @@ def _dated(record: Record, today: date) -> tuple[Cell, Cell, Cell]:
     return Cell(record.get("source") or DASH, why="no source given"), Cell(as_of or DASH, why="no date given"), age
 
 
-DATED = (Column("Source", wide=True), Column("Date"), Column("Age", "days", numeric=True))
+DATED = (Column("Source", wide=True), Column("Date", whole=True), Column("Age", "days", numeric=True))
 
 
 def _accelerators(today: date) -> Table:
@@ -69,7 +102,7 @@ def _accelerators(today: date) -> Table:
         fp8 = record.get("fp8_dense_tflops")
         return Row(
             (
-                Cell(names.gpu(record["id"]), note=record["id"]),
+                Cell(names.gpu(record["id"]), note=record["id"] if "-" in record["id"] else ""),
                 Cell(significant(record.get("memory_gib"), 4)),
                 Cell(number(record.get("memory_bandwidth_gb_per_s"))),
                 Cell(number(record.get("bf16_dense_tflops"))),
@@ -112,52 +145,34 @@ def _models(today: date) -> Table:
 
 
 def _gpu_prices(today: date) -> Table:
-    """Every listing that counts on this day, below the median that plans use."""
+    """Every price that counts on this day, with the median that a plan takes beside it."""
     columns = (
         Column("Accelerator", sort="none"),
         Column("Provider", sort="none"),
         Column("Region"),
         Column("On demand", "$/GPU-h", numeric=True, sort="none"),
+        Column("Median", "$/GPU-h, used by plans", numeric=True),
         *DATED,
     )
-    rows: list[Row] = []
-    for record in planning.catalog_listing("gpu-prices", today):
-        if record["usd_per_gpu_hour"] is None:
-            continue
-        rows.append(_median(record))
-        rows += [_listing(record["gpu"], item, today) for item in record["listings"]]
-    return Table("GPU rental prices", columns, tuple(rows), stick=True)
 
-
-def _median(record: Record) -> Row:
-    spread = between(record["low_usd_per_gpu_hour"], record["high_usd_per_gpu_hour"], lambda value: number(value, 2))
-    return Row(
-        (
-            Cell(names.gpu(record["gpu"])),
-            Cell(f"median of {len(record['listings'])}", note=spread),
-            Cell("what plans use"),
-            Cell(number(record["usd_per_gpu_hour"], 2), strong=True),
-            Cell(DASH, why="the listings that follow"),
-            Cell(DASH, why="the listings that follow"),
-            Cell(DASH, why="the listings that follow"),
-        ),
-        "pick",
-    )
-
-
-def _listing(gpu: str, item: Record, today: date) -> Row:
-    return Row(
-        (
-            Cell(names.gpu(gpu)),
-            Cell(item["provider"]),
-            Cell(item.get("region") or DASH, why="not said"),
-            Cell(number(item["usd_per_gpu_hour"], 2)),
-            *_dated(item, today),
+    def row(record: Record) -> Row:
+        priced = record["usd_per_gpu_hour"] is not None
+        return Row(
+            (
+                Cell(names.gpu(record["gpu"])),
+                Cell(record["provider"] or DASH, note=record["note"] if priced else ""),
+                Cell(record["region"] or DASH, why="not said"),
+                Cell(number(record["usd_per_gpu_hour"], 2), why=record["note"]),
+                Cell(number(record["median_usd_per_gpu_hour"], 2), why=record["note"]),
+                *_dated(record, today),
+            ),
+            "" if priced else "off",
         )
-    )
+
+    return _table("gpu-prices", today, "GPU rental prices", columns, row)
 
 
-def _api(today: date) -> Table:
+def _api(today: date, records: Sequence[Record]) -> Table:
     columns = (
         Column("Provider", sort="none"),
         Column("Model", sort="none"),
@@ -179,4 +194,4 @@ def _api(today: date) -> Table:
             )
         )
 
-    return _table("api-prices", today, "API prices", columns, row)
+    return Table("API prices", columns, tuple(row(record) for record in records), stick=True)

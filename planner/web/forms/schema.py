@@ -8,6 +8,7 @@ from typing import Any
 from planner.planning import Scenario
 
 Node = dict[str, Any]
+LARGEST_TOLD = 1_000
 UNITS = {
     "(a ratio)": "0 to 1",
     "requests/s": "req/s",

@@ -11,6 +11,7 @@ from planner.web.catalog_tables import catalog_tables
 @require_GET
 @for_team
 def catalog(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """All four lists on one page."""
-    context = {"lists": catalog_tables(timezone.now().date()), "section": "catalog"}
+    """All four lists on one page; `q` searches the API prices, of which there are thousands."""
+    search = request.GET.get("q", "")[:100]
+    context = {"lists": catalog_tables(timezone.now().date(), search), "search": search, "section": "catalog"}
     return page(request, "pages/catalog.html", visit, context)

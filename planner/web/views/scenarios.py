@@ -25,7 +25,7 @@ from planner.web.catalog_lists import choices
 from planner.web.forms import submission
 from planner.web.forms.scenario import form_view, gpu_rows, other_gpus
 from planner.web.forms.submission import Submission
-from planner.web.forms.values import Values, values_of
+from planner.web.forms.values import Values, first, values_of
 from planner.web.listing import scenario_rows
 
 PER_PAGE = 25
@@ -144,7 +144,9 @@ def _form(
     editing: dict[str, Any] | None = None,
     status: int | None = None,
 ) -> HttpResponse:
-    form = form_view(values, sent.problems if sent else (), choices(timezone.now().date()))
+    form = form_view(
+        values, sent.problems if sent else (), choices(timezone.now().date(), first(values, "model.id", ""))
+    )
     context = {
         "form": form,
         "gpu_rows": gpu_rows(form, values),

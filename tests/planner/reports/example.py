@@ -1,4 +1,4 @@
-"""Whole reports to render, as a plan wrote them: the sample scenario, and the sample with targets that nothing meets."""
+"""Whole reports as a plan wrote them: of the sample scenario, and of the sample with targets that nothing meets."""
 
 import json
 from pathlib import Path

@@ -6,20 +6,24 @@ const { echarts } = window;
 const LOCALE = document.documentElement.lang || "en";
 const decimals = (digits) => new Intl.NumberFormat(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 const [N0, N1, N2] = [0, 1, 2].map(decimals);
-const SHORT = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3, notation: "compact" });
+const FEW = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 1 });
 
 const minus = (text) => text.replace("-", "\u2212");
 const last = (value) => (Array.isArray(value) ? value[value.length - 1] : value);
 const money = (value, format) => (value == null ? "\u2013" : minus((value < 0 ? "-$" : "$") + format.format(Math.abs(value))));
+const thousands = (value) => {
+  const [size, letter] = [[1e6, "M"], [1e3, "k"]].find(([limit]) => Math.abs(value) >= limit) ?? [1, ""];
+  return money(value / size, FEW) + letter;
+};
 const signed = (text, value) => (value > 0 ? "+" + text : text);
 const plain = (format, unit) => (value) => (last(value) == null ? "\u2013" : minus(format.format(last(value))) + unit);
 
 const FORMATS = {
   usd0: (value) => money(last(value), N0),
   usd2: (value) => money(last(value), N2),
-  usdk: (value) => (value === 0 ? "$0" : money(value, SHORT)),
+  usdk: (value) => (value === 0 ? "$0" : thousands(value)),
   dusd0: (value) => signed(money(last(value), N0), last(value)),
-  dusdk: (value) => (value === 0 ? "0" : signed(money(value, SHORT), value)),
+  dusdk: (value) => (value === 0 ? "0" : signed(thousands(value), value)),
   ms0: plain(N0, " ms"),
   ms1: plain(N1, " ms"),
   rps: plain(N2, " req/s"),

@@ -4,7 +4,6 @@ const input = tools.querySelector("input");
 const said = tools.querySelector("[role=status]");
 const rows = [...document.querySelectorAll("main .tbl tbody tr")].map((row) => [row, row.textContent.toLowerCase()]);
 
-tools.hidden = false;
 input.addEventListener("input", () => {
   const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
   let shown = 0;
