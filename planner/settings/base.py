@@ -94,6 +94,7 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 CSRF_FAILURE_VIEW = "planner.web.views.errors.csrf_failure"
 AXES_LOCKOUT_CALLABLE = "planner.web.views.auth.locked_out"
+AXES_USERNAME_CALLABLE = "planner.web.views.auth.typed_address"
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]

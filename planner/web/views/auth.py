@@ -35,6 +35,13 @@ class SignOut(LogoutView):
     """POST only, as Django has it."""
 
 
+def typed_address(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
+    """Whose failures axes counts: the address as the user model spells it, so that capitals open no new account of
+    failures. Django's form sends it as `username`."""
+    given = (credentials or {}).get("username") or request.POST.get("username", "")
+    return str(given).lower()
+
+
 def locked_out(request: HttpRequest, credentials: dict[str, Any], *args: Any, **kwargs: Any) -> HttpResponse:
     """What axes answers after too many failures."""
     context = {"status": 429, "title": "Too many attempts", "hide_sign_in": True}

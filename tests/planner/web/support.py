@@ -1,0 +1,66 @@
+"""What page tests share: a team with one of everything, and the form as a browser would send it."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.test import Client
+from django.utils import timezone
+
+from planner import planning
+from planner.runs.models import Run, State
+from planner.runs.services import run_submit
+from planner.scenarios.models import Scenario
+from planner.teams.models import Role, User
+from planner.web.forms.values import values_of
+from tests.factories import add_member, make_scenario, make_user, parsed_scenario, scenario_dict, team_of
+from tests.planner.reports.example import example
+
+
+@dataclass(frozen=True)
+class Office:
+    """A team with an owner, an editor, a viewer, a scenario, a finished run and one that waits."""
+
+    owner: User
+    editor: User
+    viewer: User
+    scenario: Scenario
+    done: Run
+    queued: Run
+
+
+def make_office() -> Office:
+    owner = make_user()
+    team = team_of(owner)
+    version = make_scenario(owner)
+    done = run_submit(team=team, user=owner, parsed=parsed_scenario(), scenario_version=version)
+    done.state, done.report, done.progress_ratio = State.DONE, json.dumps(example()), 1.0
+    done.started_at = done.finished_at = timezone.now()
+    done.save()
+    queued = run_submit(team=team, user=owner, parsed=parsed_scenario(seed=2))
+    return Office(owner, add_member(team, Role.EDITOR), add_member(team, Role.VIEWER), version.scenario, done, queued)
+
+
+def signed_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def form_data(document: dict[str, Any] | None = None, **changes: str) -> dict[str, Any]:
+    """The form of a scenario as a browser sends it; `changes` use double underscores for dots."""
+    data: dict[str, Any] = dict(values_of(document or scenario_dict()))
+    return data | {name.replace("__", "."): [value] for name, value in changes.items()}
+
+
+def latest_document() -> dict[str, Any]:
+    """The scenario that was saved last."""
+    newest = Scenario.objects.order_by("-created_at").first()
+    assert newest is not None
+    body: dict[str, Any] = json.loads(newest.versions.latest("number").body)
+    return body
+
+
+def canonical(document: dict[str, Any]) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(planning.canonical_json(planning.parse_scenario(document)))
+    return body

@@ -1,0 +1,107 @@
+"""Role × page as one case: strangers sign in, others see nothing, viewers read, editors do."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from tests.factories import make_user
+from tests.planner.web.support import Office, make_office, signed_in
+
+pytestmark = pytest.mark.django_db
+
+Address = Callable[[Office], str]
+OF_A_TEAM: dict[str, Address] = {
+    "scenario": lambda office: f"/scenarios/{office.scenario.pk}/",
+    "run": lambda office: f"/runs/{office.queued.pk}/",
+    "progress": lambda office: f"/runs/{office.queued.pk}/progress/",
+    "report": lambda office: f"/reports/{office.done.pk}/",
+    "json": lambda office: f"/reports/{office.done.pk}/report.json",
+}
+FOR_EDITORS: dict[str, Address] = {
+    "new": lambda office: "/scenarios/new/",
+    "edit": lambda office: f"/scenarios/{office.scenario.pk}/edit/",
+}
+POSTS: dict[str, Address] = {
+    **FOR_EDITORS,
+    "run again": lambda office: f"/scenarios/{office.scenario.pk}/run/",
+    "cancel": lambda office: f"/runs/{office.queued.pk}/cancel/",
+    "sample": lambda office: "/sample/",
+}
+LISTS: dict[str, Address] = {"scenarios": lambda office: "/scenarios/", "catalog": lambda office: "/catalog/"}
+
+
+@pytest.fixture
+def office() -> Office:
+    return make_office()
+
+
+def cases(*groups: dict[str, Address]) -> pytest.MarkDecorator:
+    addresses = {name: address for group in groups for name, address in group.items()}
+    return pytest.mark.parametrize("address", addresses.values(), ids=addresses.keys())
+
+
+@cases(OF_A_TEAM, FOR_EDITORS, LISTS)
+def test_a_stranger_is_asked_to_sign_in(office: Office, address: Address) -> None:
+    response = Client().get(address(office))
+    assert response.status_code == 302
+    assert response["Location"].startswith("/sign-in/?next=/")
+
+
+@cases(POSTS)
+def test_a_stranger_can_send_nothing(office: Office, address: Address) -> None:
+    response = Client().post(address(office))
+    assert response.status_code == 302
+    assert response["Location"].startswith("/sign-in/")
+
+
+@cases(OF_A_TEAM, {"edit": FOR_EDITORS["edit"]})
+def test_another_team_gets_404(office: Office, address: Address) -> None:
+    assert signed_in(make_user()).get(address(office)).status_code == 404
+
+
+@cases({name: POSTS[name] for name in ("edit", "run again", "cancel")})
+def test_another_team_can_send_nothing(office: Office, address: Address) -> None:
+    assert signed_in(make_user()).post(address(office)).status_code == 404
+
+
+@cases(OF_A_TEAM, LISTS)
+@pytest.mark.parametrize("role", ["viewer", "editor", "owner"])
+def test_every_member_reads(office: Office, address: Address, role: str) -> None:
+    assert signed_in(getattr(office, role)).get(address(office)).status_code == 200
+
+
+@cases(FOR_EDITORS)
+def test_a_viewer_gets_no_form(office: Office, address: Address) -> None:
+    assert signed_in(office.viewer).get(address(office)).status_code == 403
+
+
+@cases(POSTS)
+def test_a_viewer_can_send_nothing(office: Office, address: Address) -> None:
+    response = signed_in(office.viewer).post(address(office))
+    assert response.status_code == 403
+    office.queued.refresh_from_db()
+    assert office.queued.state == "queued"
+
+
+@cases(FOR_EDITORS)
+@pytest.mark.parametrize("role", ["editor", "owner"])
+def test_editors_get_the_form(office: Office, address: Address, role: str) -> None:
+    assert signed_in(getattr(office, role)).get(address(office)).status_code == 200
+
+
+def test_a_viewer_sees_no_buttons_that_would_be_refused(office: Office) -> None:
+    client = signed_in(office.viewer)
+    for address in ("/", "/scenarios/", *(address(office) for address in OF_A_TEAM.values())):
+        page = client.get(address).content.decode()
+        assert "New scenario" not in page
+        assert "Cancel run" not in page
+        assert "Run again" not in page
+
+
+def test_someone_in_no_team_is_told_so(office: Office) -> None:
+    user = make_user()
+    user.memberships.all().delete()
+    response = signed_in(user).get("/scenarios/")
+    assert response.status_code == 403
+    assert "no team" in response.content.decode()
