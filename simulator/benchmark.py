@@ -1,7 +1,7 @@
 """Named workloads whose simulation speed is reported. Clocks come from the caller: this package knows only its own.
 
 All with a step of 6 ms + 0.02 ms per decoding sequence + 0.03 ms per prefill token + 0.0325 µs per token of context
-read, blocks of 16, chunked prefill, vLLM V1 scheduling, seed 42. A run counts workload generation, simulation and metrics.
+read, blocks of 16, chunked prefill, vLLM V1 scheduling, seed 42. Generating the workload and the metrics are counted.
 """
 
 from collections.abc import Callable, Mapping, Sequence

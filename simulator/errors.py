@@ -18,6 +18,11 @@ class SimulationCancelled(Exception):  # noqa: N818 - a decision of the caller, 
     """Raised by `simulate` when `on_progress` answered False."""
 
 
+def beyond_horizon() -> SimulatorError:
+    """The error of a run whose clock would leave 64 bits."""
+    return SimulatorError("beyond_horizon", "workload", "the run lasts longer than 53 days of simulated time")
+
+
 def require_int(field: str, value: object, minimum: int, maximum: int = 2**31 - 1) -> int:
     """Return `value` as an int, or raise: booleans, fractions, NaN and values outside the range are refused."""
     if isinstance(value, bool) or not isinstance(value, int):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.config import EngineConfig
-from simulator.errors import SimulationCancelled, SimulatorError
+from simulator.errors import SimulationCancelled, beyond_horizon
 from simulator.records import (
     FINISHED,
     ITL_BINS,
@@ -46,7 +46,7 @@ def simulate_fast(
     while answer == state.MORE:
         answer = loop.advance(*run.arguments(EVENTS_PER_CALL))
         if answer == state.BEYOND_HORIZON:
-            raise SimulatorError("beyond_horizon", "workload", "the run lasts longer than 53 days of simulated time")
+            raise beyond_horizon()
         if answer == state.MORE and on_progress is not None and not on_progress(run.ended_ratio()):
             raise SimulationCancelled
     return run.log()

@@ -10,7 +10,7 @@ import numpy as np
 
 from simulator.blocks import BlockPool
 from simulator.config import EngineConfig
-from simulator.errors import SimulationCancelled
+from simulator.errors import SimulationCancelled, beyond_horizon
 from simulator.policies import Queues, Step, schedule
 from simulator.records import (
     FINISHED,
@@ -23,7 +23,7 @@ from simulator.records import (
     pack_itl,
 )
 from simulator.requests import BlockContent, Request, unservable_reason
-from simulator.steptime import StepTime
+from simulator.steptime import HORIZON_PS, StepTime
 from simulator.workload import Workload
 
 STEPS_PER_REPORT = 4096
@@ -57,6 +57,8 @@ class _Run:
 
     def advance(self) -> bool:
         """One step, or one jump over idle time; False when there is nothing more to do."""
+        if self.now_ps >= HORIZON_PS:
+            raise beyond_horizon()
         self._receive()
         if self.until_ps is not None and self.now_ps >= self.until_ps:
             return False

@@ -12,6 +12,8 @@ PS_PER_S = 10**12
 PS_PER_MS = 10**9
 MAX_STEP_PS = 2**52  # 75 minutes: longer steps are a slip of units, and sums of them could leave 64 bits
 
+HORIZON_PS = 2**62  # 53 days: no run goes beyond it, so no sum of it leaves 64 bits
+
 IntArray = npt.NDArray[np.int64]
 
 

@@ -19,7 +19,6 @@ from simulator.kernels.state import (
     DECODING,
     DONE,
     HAS_UNSERVABLE,
-    HORIZON_PS,
     MORE,
     NOBODY,
     NOW,
@@ -30,7 +29,7 @@ from simulator.kernels.state import (
 )
 from simulator.kernels.step import full_step
 from simulator.kernels.stretch import plan_stretch, run_stretch
-from simulator.steptime import IntArray
+from simulator.steptime import HORIZON_PS, IntArray
 
 
 @kernel
@@ -69,9 +68,9 @@ def advance(
 ) -> int:
     """At most `events` changes; answers MORE, DONE, or BEYOND_HORIZON when the clock nears the end of 64 bits."""
     for _ in range(events):
-        receive(st, inp, out, reason)
         if st[NOW] >= HORIZON_PS:
             return BEYOND_HORIZON
+        receive(st, inp, out, reason)
         if st[NOW] >= st[UNTIL]:
             return DONE
         decoding = st[DECODING]

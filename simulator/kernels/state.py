@@ -106,6 +106,5 @@ SEAT_COLUMNS: Final = 16
 MORE: Final = 0
 DONE: Final = 1
 BEYOND_HORIZON: Final = 2
-HORIZON_PS: Final = 2**62
 
 NOBODY: Final = -1
