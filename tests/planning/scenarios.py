@@ -3,6 +3,8 @@
 import copy
 from typing import Any
 
+from planner.planning import FieldError, ScenarioInvalid, parse_scenario
+
 SUPPORT_CHAT: dict[str, Any] = {
     "name": "Support chat",
     "model": {"id": "meta-llama/Llama-3.3-70B-Instruct", "weight_dtype": "fp8", "kv_dtype": "fp8"},
@@ -38,3 +40,12 @@ def changed(path: str, value: Any, base: dict[str, Any] = SUPPORT_CHAT) -> dict[
     else:
         here[last] = value
     return document
+
+
+def errors_of(document: Any) -> tuple[FieldError, ...]:
+    """The faults of a document; none when it is accepted."""
+    try:
+        parse_scenario(document)
+    except ScenarioInvalid as invalid:
+        return invalid.errors
+    return ()

@@ -1,0 +1,69 @@
+"""Verdict, sensitivity and listings: what is said about the numbers."""
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+from planner.planning import catalog_listing, result_version
+from planner.planning.plain import plain, usd
+from planner.planning.verdict import money
+
+
+def test_the_sentence_names_both_sides_and_the_range(sample):
+    sentence = sample["verdict"]["sentence"]
+    assert sample["recommended"]["gpu"] in sentence
+    assert sample["verdict"]["against"]["model"] in sentence
+    assert sentence.count("$") == 3
+
+
+def test_gpu_and_api_prices_move_the_saving_by_a_fifth(sample):
+    rows = {row["label"]: row for row in sample["sensitivity"]}
+    fleet, api = sample["cost"]["usd_per_month"]["mid"], min(a["usd_per_month"] for a in sample["api"])
+    assert rows["GPU price"]["saving_low_usd_per_month"] == pytest.approx(api - 0.8 * fleet, abs=0.05)
+    assert rows["GPU price"]["saving_high_usd_per_month"] == pytest.approx(api - 1.2 * fleet, abs=0.05)
+    assert rows["API price"]["saving_low_usd_per_month"] == pytest.approx(0.8 * api - fleet, abs=0.05)
+    replica = fleet / sample["recommended"]["replicas"]
+    assert rows["Spare replicas"]["saving_high_usd_per_month"] == pytest.approx(api - fleet - replica, abs=0.05)
+
+
+def test_rows_are_sorted_by_their_swing(sample):
+    swings = [abs(r["saving_high_usd_per_month"] - r["saving_low_usd_per_month"]) for r in sample["sensitivity"]]
+    assert swings == sorted(swings, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [("812.4", "$812"), ("9514", "$9,514"), ("12345", "$12.3k"), ("-1234567", "$1.23M")]
+)
+def test_money_in_sentences(amount, text):
+    assert money(Decimal(amount)) == text
+
+
+def test_plain_values():
+    assert plain({"a": (1, 2.00000049, Decimal("12345.67"), -0.0, float("inf"), None)}) == {
+        "a": [1, 2.0, 12345.67, 0.0, None, None]
+    }
+    assert usd(1.005) in {Decimal("1.00"), Decimal("1.01")}
+
+
+@pytest.mark.parametrize("kind", ["accelerators", "models", "gpu-prices", "api-prices"])
+def test_listings_have_rows_with_sources(kind):
+    rows = catalog_listing(kind, date(2026, 11, 30))
+    assert len(rows) > 20
+    assert all(row["source"] or "no price" in row["note"] for row in rows)
+
+
+def test_an_unknown_listing_is_refused():
+    with pytest.raises(ValueError, match="there are accelerators"):
+        catalog_listing("prices", date(2026, 11, 30))
+
+
+def test_a_missing_price_is_said_to_be_missing():
+    rows = {row["gpu"]: row for row in catalog_listing("gpu-prices", date(2021, 1, 1))}
+    assert rows["H100-SXM5-80GB"]["usd_per_gpu_hour"] is None
+    assert "no price" in rows["H100-SXM5-80GB"]["note"]
+
+
+def test_the_result_version_names_engine_and_catalog(sample):
+    engine, catalog = result_version().split("+")
+    assert (engine, catalog) == (sample["provenance"]["engine_version"], sample["provenance"]["catalog_version"])
