@@ -43,6 +43,7 @@ def _gemm_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[str, 
     touched = float(experts_touched(shape, load))
     routed = load.tokens * shape.attention_ranks * shape.experts_active
     weights = shape.moe_layers * shape.expert_params / shape.expert_shards
+    share = c.moe_efficiency * shape.expert_width / (shape.expert_width + c.moe_half_width)
     return {
         "dense GEMMs": (
             f"rounded max (power {c.roofline_power:g}) of 2·({load.tokens:g} + {c.gemm_half_tokens:g})·"
@@ -52,7 +53,7 @@ def _gemm_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[str, 
         ),
         "experts": (
             f"rounded max (power {c.roofline_power:g}) of 2·{_big(weights)}·({routed:g} + {c.moe_half_tokens:g}·"
-            f"{touched:.1f}) / ({c.moe_efficiency:.3f}·{_big(shape.expert_flops)}FLOP/s) and {_big(weights)}·"
+            f"{touched:.1f}) / ({share:.3f}·{_big(shape.expert_flops)}FLOP/s) and {_big(weights)}·"
             f"{touched:.1f}·{shape.expert_bytes_per_param:g}B / ({c.moe_bandwidth:.3f}·{_big(shape.bandwidth)}B/s);"
             f" {touched:.1f} of {shape.experts:g} experts touched a layer"
         ),
@@ -75,7 +76,7 @@ def _message_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[st
             f"{shape.hidden:g}·2 B / {bandwidth})"
         ),
         "all-to-all": (
-            f"{shape.moe_layers:g}·(2·{latency} + {load.tokens:g}·{fan_out:g}·{shape.hidden:g}·3 B / {bandwidth})"
+            f"{shape.moe_layers:g}·(2·{c.exchange_latency_s * 1e6:.1f} µs + {load.tokens:g}·{fan_out:g}·{shape.hidden:g}·3 B / {bandwidth})"
         ),
         "pipeline hand-over": f"({shape.pp:g} - 1)·({latency} + {load.tokens:g}·{shape.hidden:g}·2 B / {bandwidth})",
     }
@@ -88,6 +89,8 @@ def _other_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[str,
         "windowed attention": f"{load.tokens:g}·{_big(shape.window_flops_per_token)}FLOP / {prefill_rate}",
         "host, per layer": (
             f"{shape.layers:g}·{c.host_layer_s * 1e6:.2f} µs + {shape.moe_layers:g}·{c.host_moe_layer_s * 1e6:.2f} µs"
+            f" + {shape.latent_layers:g}·{c.host_latent_layer_s * 1e6:.2f} µs"
+            f" + {shape.recurrent_layers:g}·{c.host_recurrent_layer_s * 1e6:.2f} µs"
         ),
         "host, per step": f"{c.host_step_s * 1e6:.1f} µs",
         "windows and states": f"{load.seats:g}·{_big(shape.seat_bytes)}B / {kv_rate}",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costmodel.deployment import Deployment
+from costmodel.hardware import Accelerator
 from costmodel.steptime.shape import dense_class, expert_class, link_class
 
 Value = float | NDArray[np.float64]
@@ -27,6 +28,7 @@ class StepConstants:
     gemm_half_tokens: Value
     moe_efficiency: Value
     moe_half_tokens: Value
+    moe_half_width: Value
     moe_bandwidth: Value
     head_efficiency: Value
     weight_bandwidth: Value
@@ -36,9 +38,12 @@ class StepConstants:
     collective_latency_s: Value
     collective_growth: Value
     collective_bandwidth: Value
+    exchange_latency_s: Value
     host_step_s: Value
     host_layer_s: Value
     host_moe_layer_s: Value
+    host_latent_layer_s: Value
+    host_recurrent_layer_s: Value
     host_sequence_s: Value
     host_prefill_s: Value
     request_s: Value
@@ -55,10 +60,16 @@ class ConstantKeys:
     link: str
 
 
+def silicon_key(accelerator: Accelerator) -> str:
+    """Hardware generation; cards on PCIe alone (GDDR memory, lower clocks under load) stand apart as `-card`."""
+    return accelerator.generation + ("-card" if accelerator.link_kind == "pcie" else "")
+
+
 def constant_keys(deployment: Deployment) -> ConstantKeys:
+    """The keys under which a deployment's constants stand."""
     return ConstantKeys(
         engine=deployment.profile.name,
-        generation=deployment.accelerator.generation,
+        generation=silicon_key(deployment.accelerator),
         dense=dense_class(deployment),
         expert=expert_class(deployment),
         link=link_class(deployment),
@@ -91,6 +102,7 @@ def resolve_constants(keys: ConstantKeys, document: dict[str, Any] | None = None
         gemm_half_tokens=common["gemm_half_tokens"],
         moe_efficiency=doc["moe_efficiency"][keys.expert] * moe_scale,
         moe_half_tokens=common["moe_half_tokens"],
+        moe_half_width=common["moe_half_width"],
         moe_bandwidth=common["moe_bandwidth_scale"] * bandwidth,
         head_efficiency=doc["gemm_efficiency"]["bf16"] * dense_scale,
         weight_bandwidth=bandwidth,
@@ -100,9 +112,12 @@ def resolve_constants(keys: ConstantKeys, document: dict[str, Any] | None = None
         collective_latency_s=link["latency_us"] * engine["collective_scale"] * 1e-6,
         collective_growth=common["collective_growth"],
         collective_bandwidth=link["bandwidth_share"],
+        exchange_latency_s=link["exchange_us"] * 1e-6,
         host_step_s=engine["step_us"] * 1e-6,
         host_layer_s=engine["layer_us"] * silicon["host_scale"] * 1e-6,
         host_moe_layer_s=engine["moe_layer_us"] * silicon["host_scale"] * 1e-6,
+        host_latent_layer_s=common["latent_layer_us"] * silicon["host_scale"] * 1e-6,
+        host_recurrent_layer_s=common["recurrent_layer_us"] * silicon["host_scale"] * 1e-6,
         host_sequence_s=engine["sequence_us"] * 1e-6,
         host_prefill_s=engine["prefill_us"] * 1e-6,
         request_s=engine["request_ms"] * 1e-3,

@@ -62,13 +62,15 @@ def experts_touched(shape: StepShape, load: Load) -> Value:
 def expert_gemm_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
     """Routed experts of all MoE layers on one GPU.
 
-    A GPU computes 1/shards of the layer's tokens and reads 1/shards of the experts touched; each touched expert
-    costs h tokens more, as small batches fill a GEMM badly.
+    A GPU computes 1/shards of the layer's tokens and reads 1/shards of the experts touched. Each touched expert
+    costs h tokens more, as small batches fill a GEMM badly, and narrow experts reach width/(width + w) of the
+    efficiency, as do narrow matrices anywhere.
     """
     touched = experts_touched(shape, load)
     routed = load.tokens * shape.attention_ranks * shape.experts_active
     weights = shape.moe_layers * shape.expert_params / shape.expert_shards
-    flop_s = 2.0 * weights * (routed + c.moe_half_tokens * touched) / (c.moe_efficiency * shape.expert_flops)
+    efficiency = c.moe_efficiency * shape.expert_width / (shape.expert_width + c.moe_half_width)
+    flop_s = 2.0 * weights * (routed + c.moe_half_tokens * touched) / (efficiency * shape.expert_flops)
     byte_s = weights * touched * shape.expert_bytes_per_param / (c.moe_bandwidth * shape.bandwidth)
     return rounded_max(flop_s, byte_s, c.roofline_power)
 
@@ -87,10 +89,13 @@ def all_reduce_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
 
 
 def all_to_all_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
-    """Dispatch and combine of every MoE layer under attention data parallelism: 3 bytes a value both ways together."""
+    """Dispatch and combine of every MoE layer under attention data parallelism: 3 bytes a value both ways together.
+
+    The latency holds the wait for the slowest rank too, which an all-reduce does not show.
+    """
     fan_out = np.minimum(shape.experts_active, np.maximum(shape.attention_ranks - 1.0, 0.0))
     sent_bytes = load.tokens * fan_out * shape.hidden * 3.0
-    one_s = 2.0 * c.collective_latency_s + sent_bytes / (c.collective_bandwidth * shape.link_bandwidth)
+    one_s = 2.0 * c.exchange_latency_s + sent_bytes / (c.collective_bandwidth * shape.link_bandwidth)
     return np.where(np.asarray(shape.attention_ranks) > 1.0, shape.moe_layers * one_s, 0.0)
 
 
@@ -111,8 +116,10 @@ def host_step_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
 
 
 def host_layer_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
-    """Norms, rotary, small kernels and launches: per layer, and more per MoE layer."""
-    return c.host_layer_s * shape.layers + c.host_moe_layer_s * shape.moe_layers + 0.0 * load.tokens
+    """Norms, rotary, small kernels and launches: per layer, and more per MoE, latent or recurrent layer."""
+    extra = c.host_moe_layer_s * shape.moe_layers + c.host_latent_layer_s * shape.latent_layers
+    extra = extra + c.host_recurrent_layer_s * shape.recurrent_layers
+    return c.host_layer_s * shape.layers + extra + 0.0 * load.tokens
 
 
 def seat_host_s(shape: StepShape, c: StepConstants, load: Load) -> Value:

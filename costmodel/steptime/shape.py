@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from costmodel.deployment import Deployment
+from costmodel.deployment import Deployment, Parallelism
 from costmodel.dtypes import KV_BYTES_PER_VALUE
 from costmodel.hardware import Accelerator
 from costmodel.models import AttentionGroup, MlpGroup, ModelSpec
@@ -37,6 +37,8 @@ class StepShape:
     attention_ranks: Value
     layers: Value
     moe_layers: Value
+    latent_layers: Value
+    recurrent_layers: Value
     hidden: Value
     all_reduces: Value
     plain_params: Value
@@ -46,6 +48,7 @@ class StepShape:
     experts: Value
     experts_active: Value
     expert_params: Value
+    expert_width: Value
     expert_bytes_per_param: Value
     expert_shards: Value
     expert_flops: Value
@@ -110,6 +113,8 @@ def step_shape(deployment: Deployment) -> StepShape:
         attention_ranks=float(spread.dp),
         layers=float(model.layers),
         moe_layers=float(sum(group.layers for group in moe)),
+        latent_layers=float(sum(group.layers for group in model.attention if group.kind == "mla")),
+        recurrent_layers=float(sum(group.layers for group in model.attention if group.is_recurrent)),
         hidden=float(model.hidden),
         all_reduces=2.0 * model.layers if spread.tp > 1 else 0.0,
         plain_params=plain,
@@ -119,6 +124,7 @@ def step_shape(deployment: Deployment) -> StepShape:
         experts=float(max((group.experts for group in moe), default=0)),
         experts_active=float(max((group.experts_active for group in moe), default=0)),
         expert_params=float(expert),
+        expert_width=_expert_width(moe, spread),
         expert_bytes_per_param=deployment.weights.bytes_per_param("experts"),
         expert_shards=float(spread.expert_ranks),
         expert_flops=peak_flops(accelerator, compute_class(accelerator, expert_dtype)),
@@ -146,6 +152,12 @@ def expert_class(deployment: Deployment) -> str:
     if not deployment.model.is_moe:
         return dense_class(deployment)
     return compute_class(deployment.accelerator, deployment.weights.dtype_of("experts"))
+
+
+def _expert_width(moe: list[MlpGroup], spread: Parallelism) -> float:
+    """Intermediate width of an expert on one GPU: tensor parallelism cuts it, expert parallelism leaves it whole."""
+    width = max((group.intermediate for group in moe), default=1)
+    return width / max(1.0, spread.expert_ranks / min(spread.ep, spread.expert_ranks))
 
 
 def _moe_layers(model: ModelSpec) -> list[MlpGroup]:
