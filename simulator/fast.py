@@ -89,6 +89,8 @@ class _Arrays:
         self.hist = np.zeros(config.block_size, np.int64)
         self.itl = np.zeros((ITL_SLICES, ITL_BINS), np.int64)
         self.cache = make_cache(config, workload, self.reason)
+        # Copies: read-only tables would be another type to numba, and be compiled for again.
+        self.tables = tuple(table.copy() for table in (step_time.tokens_ps, step_time.seats_ps, step_time.context_ps))
         self.st = self._scalars(until_ps)
 
     def _scalars(self, until_ps: int | None) -> IntArray:
@@ -120,7 +122,6 @@ class _Arrays:
 
     def arguments(self, events: int) -> tuple[Any, ...]:
         """The arguments of `advance`, in order."""
-        times = self.step_time
         return (
             self.st,
             self.inp,
@@ -133,9 +134,7 @@ class _Arrays:
             self.heap,
             self.hist,
             self.itl,
-            times.tokens_ps,
-            times.seats_ps,
-            times.context_ps,
+            *self.tables,
             self.cache,
             events,
         )

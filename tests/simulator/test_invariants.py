@@ -1,0 +1,100 @@
+"""What must hold in every run, whatever the policy (the engines agree, so the fast one is asked)."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator import EngineConfig, EventLog, StepTime, Workload, simulate, summarise
+from simulator.records import FINISHED, UNSERVABLE
+from tests.simulator.random_runs import runs
+
+Run = tuple[EngineConfig, StepTime, Workload]
+
+
+@settings(max_examples=150, deadline=None)
+@given(runs())
+def test_nobody_is_lost_and_tokens_are_conserved(run: Run) -> None:
+    log = simulate(*run)
+    done = log.outcome == FINISHED
+    assert (done | (log.outcome == UNSERVABLE)).all()
+    assert (log.generated_tokens == np.where(done, log.output_tokens, 0)).all()
+    assert log.itl_count.sum() == (log.output_tokens[done] - 1).sum()
+    computed = (log.prompt_tokens - log.cached_tokens)[done].sum()
+    assert log.prefill_tokens >= computed
+    if not log.preemptions.any():
+        assert log.prefill_tokens == computed
+
+
+@settings(max_examples=150, deadline=None)
+@given(runs())
+def test_causes_come_before_effects(run: Run) -> None:
+    log = simulate(*run)
+    done = log.outcome == FINISHED
+    assert (log.arrival_ps <= log.admitted_ps)[done].all()
+    assert (log.admitted_ps <= log.first_token_ps)[done].all()
+    assert (log.first_token_ps <= log.finish_ps)[done].all()
+    assert (log.finish_ps == log.arrival_ps)[~done].all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(runs())
+def test_the_pool_and_the_seats_are_never_exceeded(run: Run) -> None:
+    config, _, _ = run
+    log = simulate(*run)
+    assert log.kv_peak_blocks <= config.num_blocks
+    assert log.kv_block_ps <= log.busy_ps * config.num_blocks
+    assert log.seat_ps <= log.busy_ps * config.max_num_seqs
+    assert log.generated_tokens.sum() <= log.steps * config.max_num_seqs
+
+
+@settings(max_examples=150, deadline=None)
+@given(runs())
+def test_the_server_works_whenever_somebody_is_there(run: Run) -> None:
+    log = simulate(*run)
+    assert log.busy_ps == _union_ps(log)
+
+
+def _union_ps(log: EventLog) -> int:
+    """Length of the union of all stays, from arrival to finish."""
+    done = log.outcome == FINISHED
+    total, reach = 0, 0
+    for start, end in sorted(zip(log.arrival_ps[done].tolist(), log.finish_ps[done].tolist(), strict=True)):
+        total += max(0, end - max(start, reach))
+        reach = max(reach, end)
+    return total
+
+
+@settings(max_examples=150, deadline=None)
+@given(runs())
+def test_littles_law_holds_as_bookkeeping(run: Run) -> None:
+    log = simulate(*run)
+    done = log.outcome == FINISHED
+    assert log.seat_ps + log.waiting_ps == int((log.finish_ps - log.arrival_ps)[done].sum())
+    law = summarise(log).littles_law
+    assert np.isclose(law.product, law.measured)
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs(), st.integers(1, 8))
+def test_a_closed_loop_never_has_more_in_flight_than_allowed(run: Run, concurrency: int) -> None:
+    config, step_time, w = run
+    loop = Workload(
+        w.arrival_ps, w.prompt_tokens, w.output_tokens, w.prefix_group, w.prefix_tokens, w.block_hashes, concurrency
+    )
+    log = simulate(config, step_time, loop)
+    for at in log.arrival_ps:
+        assert ((log.arrival_ps < at) & (log.finish_ps > at)).sum() < concurrency
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs(caching=False))
+def test_a_cache_without_shared_content_and_preemption_changes_nothing(run: Run) -> None:
+    config, step_time, w = run
+    if config.kv_allocation == "contiguous":
+        return
+    plain = simulate(config, step_time, Workload(w.arrival_ps, w.prompt_tokens, w.output_tokens))
+    if plain.preemptions.any():
+        return
+    fields = {name: getattr(config, name) for name in config.__slots__} | {"enable_prefix_caching": True}
+    cached = simulate(EngineConfig(**fields), step_time, Workload(w.arrival_ps, w.prompt_tokens, w.output_tokens))
+    assert cached.differences(plain) == []
