@@ -4,6 +4,7 @@ import logging
 import threading
 import uuid
 from datetime import timedelta
+from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
@@ -16,6 +17,7 @@ from planner.runs.models import Run, State
 
 RESEND_DOUBLINGS = 5  # waits 10 s, 20 s, ... 320 s: a long queue must not fill the broker with repeated messages
 RESENDS_PER_TICK = 50
+INTERVAL_S = 1.0
 
 logger = logging.getLogger(__name__)
 
@@ -48,11 +50,16 @@ def _stale() -> list[uuid.UUID]:
     return list(rows.order_by("queued_at").values_list("pk", flat=True)[:RESENDS_PER_TICK])
 
 
-def reap_until(stop: threading.Event, interval_s: float = 1.0) -> None:
-    """Looks once per interval until told to stop; outlives a database or broker that is away for a while."""
-    while not stop.wait(interval_s):
+def reap_until(stop: threading.Event, sign_of_life: Path | None = None) -> None:
+    """Looks once a second until told to stop; outlives a database or broker that is away for a while.
+
+    Touches the file `sign_of_life` after each look that worked.
+    """
+    while not stop.wait(INTERVAL_S):
         try:
             reap()
+            if sign_of_life is not None:
+                sign_of_life.touch()
         except DatabaseError as error:
             logger.warning("the reaper could not look: %s", type(error).__name__)
         close_old_connections()

@@ -4,6 +4,7 @@ import signal
 import threading
 from typing import Any
 
+from django.conf import settings
 from django.core.management import BaseCommand
 
 from planner.runs.reaper import reap_until
@@ -17,4 +18,4 @@ class Command(BaseCommand):
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
-        reap_until(stop)
+        reap_until(stop, sign_of_life=settings.DATA_DIR / "reaper.alive")

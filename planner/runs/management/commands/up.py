@@ -10,7 +10,6 @@ import urllib.request
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.core.management import BaseCommand, CommandParser, call_command
 
 from planner import planning
@@ -20,7 +19,7 @@ from planner.runs import leases
 from planner.runs.models import Run, State
 from planner.runs.reaper import reap_until
 from planner.runs.sample import sample_submit
-from planner.teams.first_admin import first_admin
+from planner.teams.first_admin import admin_get
 from planner.teams.models import User
 from planner.teams.services import sign_in_link_create
 
@@ -61,30 +60,19 @@ class Command(BaseCommand):
 
     def run(self, listener: socket.socket, address: str, stop: threading.Event) -> None:
         self.say(f"Data in {settings.DATA_DIR}")
-        call_command("migrate", verbosity=0, interactive=False)
+        call_command("prepare", stdout=self.stdout)
         children = [worker_child(), web_child(listener)]
         try:
             for child in children:
                 child.start()
-            user = self.admin()
             self.say(catalog_line())
+            user = admin_get()
             run = sample_submit(user=user)
             threading.Thread(target=reap_until, args=(stop,), name="reaper", daemon=True).start()
             self.watch(children, stop, lambda: self.ready(address, user, run))
         finally:
             self.say("Stopping")
             end(children)
-
-    def admin(self) -> User:
-        env = settings.ENV
-        given = env.admin_password.get_secret_value() if env.admin_password else None
-        try:
-            user, generated = first_admin(email=env.admin_email, password=given)
-        except ValidationError as error:
-            sys.exit(f"staircase: PLANNER_ADMIN_EMAIL or PLANNER_ADMIN_PASSWORD: {' '.join(error.messages)}")
-        if generated:
-            self.say(f"First admin: {user.email} with password {generated} (shown this once)")
-        return user
 
     def watch(self, children: list[Child], stop: threading.Event, ready: Any) -> None:
         """Keeps the children alive until told to stop; `ready` is asked until it says that it was."""
