@@ -18,6 +18,7 @@ from simulator import Workload, weekly_shape
 PS_PER_S = 10**12
 PS_PER_NS = 1_000
 MIX_SAMPLES = 20_000
+MAX_STREAM_S = 2_000_000
 USUAL_PEAK_TO_MEAN = {"constant": 1.0, "diurnal": 2.0, "business_hours": 3.0, "working_week": 2.4}
 
 
@@ -129,15 +130,17 @@ def replica_stream(load: Load, rate_rps: float, count: int, *, replicas: int = 1
     A trace is scaled in time to the rate, with its lengths and bursts, and every `replicas`-th request is taken; it is
     never repeated. Otherwise `count` requests are drawn: dealing round robin makes the gaps of one replica sums of
     `replicas` gaps, which for gamma gaps are gamma again. The same seed gives the same draws at every rate, so that
-    two rates can be compared.
+    two rates can be compared. A stream lasts at most 23 days: rates so low that they need longer are raised to that,
+    where requests hardly ever meet anyway.
     """
     if load.trace_arrival_ps is not None:
         own = slice(replica, None, replicas)
-        scale = load.peak_rps / rate_rps
+        scale = min(load.peak_rps / rate_rps, MAX_STREAM_S * PS_PER_S / float(load.trace_arrival_ps[-1]))
         arrival_ps = np.rint(load.trace_arrival_ps[own] * scale).astype(np.int64)
         return _workload(load, arrival_ps, load.mix.prompt_tokens[own], load.mix.output_tokens[own], replica)
     rng = np.random.default_rng([load.seed, 1, replica])
-    gaps = _unit_gaps(load.gap_shape * replicas, count, rng) * (replicas / rate_rps)
+    gap_s = min(replicas / rate_rps, MAX_STREAM_S / count)
+    gaps = _unit_gaps(load.gap_shape * replicas, count, rng) * gap_s
     arrival_ps = np.rint(np.cumsum(gaps) * PS_PER_S).astype(np.int64)
     order = _balanced_order(len(load.mix.prompt_tokens), count, rng)
     return _workload(load, arrival_ps, load.mix.prompt_tokens[order], load.mix.output_tokens[order], replica)

@@ -111,6 +111,13 @@ def assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:
         _assumed("Targets", "judged in the peak hour, with the serving replicas only", "spares may be down"),
         _assumed("Tokens", "an API counts as many tokens as the served model", "tokenizers differ by some 10 %"),
     ]
+    rows.append(
+        _assumed(
+            "Capacity ranges of candidates that are not recommended",
+            "scale with the step time",
+            "only the recommended fleet is simulated again with slow and fast steps",
+        )
+    )
     if not load.is_trace:
         rows.append(_assumed("Lengths", "prompt and output are independent", "no joint distribution was given"))
     if job.targets.goodput_limits_ms and scenario.slo.goodput is None:
