@@ -10,7 +10,7 @@ MAX_LENGTH = 48
 
 @st.composite
 def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
-    seats = draw(st.integers(1, 6))
+    seats = draw(st.sampled_from([4, 3, 6, 2, 1, 5]))
     block_size = draw(st.sampled_from([1, 2, 4]))
     chunked = draw(st.booleans())
     cached = draw(st.booleans()) if caching is None else caching
@@ -18,7 +18,7 @@ def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
         policy=draw(st.sampled_from(["continuous", "continuous", "continuous", "static"])),
         max_num_seqs=seats,
         max_num_batched_tokens=draw(st.integers(seats if chunked else max(seats, MAX_LENGTH), 64)),
-        num_blocks=max(1, draw(st.integers(20, 120)) // block_size),
+        num_blocks=max(1, draw(st.one_of(st.integers(44, 70), st.integers(20, 120))) // block_size),
         block_size=block_size,
         max_model_len=MAX_LENGTH,
         enable_chunked_prefill=chunked,
@@ -46,13 +46,13 @@ def step_times(draw: st.DrawFn, config: EngineConfig) -> StepTime:
 @st.composite
 def workloads(draw: st.DrawFn, config: EngineConfig, step_time: StepTime) -> Workload:
     """Arrivals as dense as steps are long; some requests too long to serve; some beginnings shared."""
-    count = draw(st.integers(1, 30))
+    count = draw(st.one_of(st.integers(20, 40), st.integers(1, 30)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    mean_gap = draw(st.sampled_from([0, 1, 8])) * max(1, int(step_time.tokens_ps.mean()))
+    mean_gap = draw(st.sampled_from([1, 0, 1, 8])) * max(1, int(step_time.tokens_ps.mean()))
     arrival = np.cumsum(rng.integers(0, 2 * mean_gap + 1, count))
-    longest = draw(st.sampled_from([4, 20, 30]))
+    longest = draw(st.sampled_from([4, 10, 20, 30]))
     prompt = rng.integers(1, longest + 1, count)
-    output = rng.integers(1, draw(st.sampled_from([1, 4, 25])) + 1, count)
+    output = rng.integers(1, draw(st.sampled_from([1, 4, 25, 25])) + 1, count)
     group = tokens = hashes = None
     content = draw(st.sampled_from(["none", "groups", "hashes"]))
     if content == "groups":
