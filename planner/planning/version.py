@@ -15,6 +15,6 @@ def result_version() -> str:
 
 def warm_up() -> None:
     """Compile the simulator's kernels, or load them from their cache, so that the first plan does not wait."""
-    from simulator.fast import warm_up as compile_kernels  # numba is loaded only where plans run
+    from simulator import warm_up as compile_kernels  # loads numba, which only workers and commands should
 
     compile_kernels()
