@@ -23,6 +23,7 @@ UNFINISHED = os.path.join(ENV, ".unfinished")
 PYTHON = os.path.join(ENV, "Scripts", "python.exe") if os.name == "nt" else os.path.join(ENV, "bin", "python")
 OLDEST, NEWEST = (3, 11), (3, 13)
 DATA_DIR_COMMANDS = ("up", "token")
+ELSEWHERE = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")  # a shell may send pip's installs elsewhere
 
 
 def end(message: str) -> NoReturn:
@@ -82,7 +83,9 @@ def install(requirements: str) -> None:
     if not os.path.exists(os.path.join(ENV, "pyvenv.cfg")) or not has_pip():
         venv.EnvBuilder(with_pip=True, symlinks=os.name != "nt").create(ENV)
     pip = [PYTHON, "-I", "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
-    if subprocess.call([*pip, "install", "--require-hashes", "-r", os.path.join(ROOT, requirements)]) != 0:
+    environment = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    command = [*pip, "install", "--require-hashes", "-r", os.path.join(ROOT, requirements)]
+    if subprocess.call(command, env=environment) != 0:
         end(f"pip could not install {requirements} (its message is above); run the same command again to retry")
     with open(os.path.join(ENV, "." + requirements + ".sha256"), "w") as file:
         file.write(digest_of(requirements))
