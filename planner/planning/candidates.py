@@ -94,7 +94,7 @@ def evaluate(job: Job, gpu: Gpu, tp: int) -> Candidate:
     if reason is not None:
         return Candidate(gpu, tp, deployment, memory, reason, replica)
     capacity = find_capacity(replica, job.load, job.targets)
-    fleet = find_fleet(replica, job.load, job.targets, capacity) if capacity.rps > 0 else None
+    fleet = find_fleet(replica, job.load, job.targets, capacity)
     reason = None if fleet else load_reason(capacity, job.load)
     return Candidate(gpu, tp, deployment, memory, reason, replica, capacity, fleet)
 

@@ -94,15 +94,14 @@ def lone_request_reason(replica: Replica, load: Load, targets: Targets) -> Reaso
 
 
 def load_reason(capacity: Capacity, load: Load) -> Reason:
-    """No rate meets the targets, though an idle replica does; or the fleet would be beyond all bounds."""
+    """No fleet of 20,000 replicas or fewer meets the targets, though one idle replica does."""
     if capacity.rps > 0:
         detail = f"{load.peak_rps:,.4g} requests/s at {capacity.rps:.3g} per replica need more than 20,000 replicas."
         return Reason("load", detail, "A faster replica (higher tensor parallel or a faster GPU).")
-    failure = capacity.failing.failure() if capacity.failing else "no rate was found"
+    failure = capacity.failing.failure() if capacity.failing else "no rate was found that meets the targets"
     rate = capacity.failing.rate_rps if capacity.failing else 0.0
-    return Reason(
-        "load", f"At {rate:.3g} requests/s per replica already {failure}.", REMEDIES["e2e"].format(value="this")
-    )
+    detail = f"At {rate:.3g} requests/s per replica already {failure}, and 20,000 replicas do not mend it."
+    return Reason("load", detail, "Looser targets, a faster replica, or a queue in front that evens out bursts.")
 
 
 def _shown(item: Judged) -> str:

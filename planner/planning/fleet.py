@@ -32,8 +32,13 @@ def fleet_run(replica: Replica, load: Load, targets: Targets, replicas: int, cou
 
 
 def find_fleet(replica: Replica, load: Load, targets: Targets, capacity: Capacity) -> Fleet | None:
-    """The smallest fleet for the peak hour; None beyond MAX_REPLICAS."""
+    """The smallest fleet for the peak hour; None beyond MAX_REPLICAS, or the requests of the trace.
+
+    A replica that meets the targets alone at no rate (bursts hit it however rare they are) may do so in a fleet, over
+    which bursts are dealt; the search then starts from the closed form.
+    """
     count = stream_count(targets, capacity.estimate)
+    most = MAX_REPLICAS if load.trace_arrival_ps is None else min(MAX_REPLICAS, len(load.trace_arrival_ps))
     runs: dict[int, Run] = {}
 
     def ok(replicas: int) -> bool:
@@ -41,12 +46,12 @@ def find_fleet(replica: Replica, load: Load, targets: Targets, capacity: Capacit
             runs[replicas] = fleet_run(replica, load, targets, replicas, count, load.peak_rps)
         return runs[replicas].ok
 
-    enough = max(1, math.ceil(load.peak_rps / capacity.rps))
+    enough = min(most, max(1, math.ceil(load.peak_rps / (capacity.rps or capacity.estimate.start_rps))))
     stride, too_few = max(1, enough // 20), 0
-    while enough <= MAX_REPLICAS and not ok(enough):
+    while enough <= most and not ok(enough):
         too_few, enough = enough, enough + stride
         stride *= 2
-    if enough > MAX_REPLICAS:
+    if enough > most:
         return None
     stride = max(1, enough // 20)
     while enough - too_few > 1:

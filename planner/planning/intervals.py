@@ -40,10 +40,13 @@ def sized(job: Job, candidate: Candidate) -> Sized:
 
 
 def sized_by_simulation(job: Job, candidate: Candidate) -> Sized:
-    """Intervals by simulating the replica and the fleet again with slow and with fast steps."""
+    """Intervals by simulating the replica and the fleet again with slow and with fast steps; by scaling where a replica
+    alone meets the targets at no rate."""
     assert candidate.replica is not None
     assert candidate.capacity is not None
     assert candidate.fleet is not None
+    if candidate.capacity.rps == 0:
+        return sized(job, candidate)
     covered = _coverage(candidate)
     ratios, runs = [], []
     for step_ratio in (covered.step_time_p90_ratio, covered.step_time_p10_ratio):

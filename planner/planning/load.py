@@ -139,9 +139,9 @@ def replica_stream(load: Load, rate_rps: float, count: int, *, replicas: int = 1
         arrival_ps = np.rint(load.trace_arrival_ps[own] * scale).astype(np.int64)
         return _workload(load, arrival_ps, load.mix.prompt_tokens[own], load.mix.output_tokens[own], replica)
     rng = np.random.default_rng([load.seed, 1, replica])
-    gap_s = min(replicas / rate_rps, MAX_STREAM_S / count)
-    gaps = _unit_gaps(load.gap_shape * replicas, count, rng) * gap_s
-    arrival_ps = np.rint(np.cumsum(gaps) * PS_PER_S).astype(np.int64)
+    unit_times = np.cumsum(_unit_gaps(load.gap_shape * replicas, count, rng))
+    gap_s = min(replicas / rate_rps, MAX_STREAM_S / float(unit_times[-1]))
+    arrival_ps = np.rint(unit_times * gap_s * PS_PER_S).astype(np.int64)
     order = _balanced_order(len(load.mix.prompt_tokens), count, rng)
     return _workload(load, arrival_ps, load.mix.prompt_tokens[order], load.mix.output_tokens[order], replica)
 

@@ -96,3 +96,14 @@ def test_goodput_takes_the_percentile_targets_as_thresholds():
     assert targets.goodput_limits_ms == {"ttft": 300, "tpot": 40}
     _, own = job({"goodput": {"ttft_ms": 250, "min_ratio": 0.9}})
     assert own.goodput_limits_ms == {"ttft": 250}
+
+
+def test_bursts_that_one_replica_never_carries_are_dealt_over_a_fleet():
+    """With gaps of cv 10 a burst comes as one, however low the rate; round robin deals it over the replicas."""
+    load, targets = job({"ttft_p95_ms": 45}, kind="gamma", cv=10)
+    replica = server(seats=1)
+    capacity = find_capacity(replica, load, targets)
+    assert capacity.rps == 0
+    fleet = find_fleet(replica, load, targets, capacity)
+    assert fleet.run.ok
+    assert not fleet.one_less.ok
