@@ -26,7 +26,7 @@ class CatalogList:
     table: Table
 
 
-MOST_API_ROWS = 300
+MOST_API_ROWS = 120
 
 
 def catalog_tables(today: date, search: str) -> tuple[CatalogList, ...]:

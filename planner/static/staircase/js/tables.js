@@ -4,9 +4,10 @@ const MINUS = "\u2212";
 const valueOf = (cell) => {
   if (!cell) return null;
   const text = cell.dataset.v ?? cell.textContent.trim();
-  if (text === "" || text === "\u2013") return null;
-  const number = Number(text.replaceAll(",", "").replace(MINUS, "-").replace(/[^0-9.e+-].*$/, ""));
-  return cell.classList.contains("n") && Number.isFinite(number) ? number : text;
+  if (text === "" || text.startsWith("\u2013")) return null;
+  if (!cell.classList.contains("n")) return text;
+  const number = Number.parseFloat(text.replaceAll(",", "").replace(MINUS, "-").replace(/^[^0-9-]+/, ""));
+  return Number.isFinite(number) ? number : null;
 };
 
 const compare = (left, right, up) => {

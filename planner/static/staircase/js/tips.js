@@ -38,7 +38,11 @@ document.addEventListener("pointerout", (event) => {
 });
 document.addEventListener("focusin", open);
 document.addEventListener("focusout", closeSoon);
-document.addEventListener("scroll", closeAll, { passive: true });
+/* Moving the focus may scroll the page: the tip of the focused term moves along, others close. */
+document.addEventListener("scroll", () => openTips().forEach((tip) => {
+  if (tip.parentNode === document.activeElement) place(tip, tip.parentNode);
+  else tip.hidePopover();
+}), { passive: true });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   closeAll();

@@ -1,0 +1,170 @@
+"""Every page in light and dark, wide and narrow: axe finds nothing, nothing scrolls sideways, paper holds it all."""
+
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Visitor
+from tests.e2e.world import World, build_world
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+VIEWS = [(1440, False), (1440, True), (390, False), (390, True)]
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+SECTIONS = (
+    "Recommended fleet",
+    "Latency targets",
+    "Cost against the API",
+    "Break-even",
+    "Latency and throughput",
+    "Load over the week",
+    "Memory",
+    "Candidates",
+    "Sensitivity",
+    "Assumptions and sources",
+)
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    return build_world()
+
+
+def addresses(world: World) -> dict[str, str]:
+    assert world.done.scenario_version is not None
+    return {
+        "home": "/",
+        "scenarios": "/scenarios/",
+        "scenario": f"/scenarios/{world.done.scenario_version.scenario_id}/",
+        "form": "/scenarios/new/",
+        "run": f"/runs/{world.running.pk}/",
+        "report": f"/reports/{world.done.pk}/",
+        "infeasible": f"/reports/{world.infeasible.pk}/",
+        "catalog": "/catalog/",
+        "missing": "/nothing/",
+    }
+
+
+def enter(visitor: Visitor, client: Any, world: World) -> None:
+    client.force_login(world.user)
+    cookie = client.cookies["staircase_session"].value
+    visitor.page.context.add_cookies([{"name": "staircase_session", "value": cookie, "url": visitor.base}])
+
+
+def violations(visitor: Visitor) -> list[str]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(visitor.page, options=RULES).response["violations"]
+    return [f"{v['id']}: {v['nodes'][0]['html'][:160]}" for v in found]
+
+
+@pytest.mark.parametrize(("width", "dark"), VIEWS)
+def test_pages_are_accessible_and_fit_the_window(
+    visit: Any, client: Any, world: World, width: int, dark: bool, artifacts: Any
+) -> None:
+    visitor = visit(width, dark=dark)
+    look = f"{width}-{'dark' if dark else 'light'}"
+    faults = []
+    visitor.go("/sign-in/")
+    faults += [f"sign-in {fault}" for fault in violations(visitor)]
+    enter(visitor, client, world)
+    for name, path in addresses(world).items():
+        visitor.go(path)
+        faults += [f"{name} {fault}" for fault in violations(visitor)]
+        overflow = visitor.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        faults += [f"{name} is {overflow} px too wide"] if overflow > 0 else []
+        visitor.page.screenshot(path=str(artifacts / f"{name}-{look}.png"))
+    assert not faults, "\n".join(faults)
+
+
+def test_errors_of_the_form_are_accessible(visit: Any, client: Any, world: World) -> None:
+    visitor = visit()
+    enter(visitor, client, world)
+    visitor.go("/scenarios/new/")
+    visitor.page.get_by_label("TPOT p95").fill("0.05")
+    visitor.page.get_by_label("Model", exact=True).fill("llama-9")
+    visitor.page.get_by_role("button", name="Save and run").click()
+    visitor.page.locator(".summary-errors").wait_for()
+    assert violations(visitor) == []
+    visitor.page.locator(".summary-errors a").first.click()
+    assert visitor.page.evaluate("document.activeElement.tagName") == "INPUT"
+
+
+def test_the_theme_can_be_chosen_and_charts_follow(visit: Any, client: Any, world: World) -> None:
+    visitor = visit()
+    enter(visitor, client, world)
+    visitor.go(addresses(world)["report"])
+    page = visitor.page
+    ground = "getComputedStyle(document.body).backgroundColor"
+    label = "document.querySelector('#fig-break-even svg text').getAttribute('fill')"
+    light = page.evaluate(ground), page.evaluate(label)
+    toggle = page.get_by_role("button", name="Colour theme")
+    toggle.click()
+    toggle.click()
+    dark = page.evaluate(ground), page.evaluate(label)
+    assert light[0] != dark[0]
+    assert light[1] != dark[1]
+    visitor.go("/scenarios/")
+    assert page.evaluate(ground) == dark[0]
+
+
+def test_charts_can_be_saved(visit: Any, client: Any, world: World) -> None:
+    visitor = visit()
+    enter(visitor, client, world)
+    visitor.go(addresses(world)["report"])
+    for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg")):
+        with visitor.page.expect_download() as download:
+            visitor.page.locator(f"#fig-cost [data-export={kind}]").click()
+        assert download.value.suggested_filename == f"cost.{kind}"
+        assert download.value.path().read_bytes().startswith(start)
+
+
+def test_terms_and_computations_open_by_keyboard_and_escape_closes_them(visit: Any, client: Any, world: World) -> None:
+    visitor = visit()
+    enter(visitor, client, world)
+    visitor.go(addresses(world)["report"])
+    page = visitor.page
+    page.locator("#slo .term").first.focus()
+    page.locator(".tip:popover-open").wait_for()
+    page.keyboard.press("Escape")
+    assert page.locator(".tip:popover-open").count() == 0
+    page.locator(".how").nth(1).focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".pop:popover-open").inner_text().startswith("Self-host cost of a month")
+    assert violations(visitor) == []
+
+
+def test_candidates_sort_by_any_column(visit: Any, client: Any, world: World) -> None:
+    visitor = visit()
+    enter(visitor, client, world)
+    visitor.go(addresses(world)["report"])
+    page = visitor.page
+    page.locator("#candidates").get_by_role("button", name="TPOT").click()
+    values = page.locator("#candidates tbody tr td:nth-child(8)").all_inner_texts()
+    known = [float(text.split()[0]) for text in values if text.strip()[0].isdigit()]
+    assert known == sorted(known)
+    assert not values[-1].strip()[0].isdigit()
+
+
+def test_paper_holds_every_section(visit: Any, client: Any, world: World, artifacts: Any) -> None:
+    visitor = visit()
+    enter(visitor, client, world)
+    visitor.go(addresses(world)["report"])
+    page = visitor.page
+    pdf = page.pdf(path=str(artifacts / "report.pdf"), format="A4", prefer_css_page_size=True)
+    assert pdf.startswith(b"%PDF")
+    page.emulate_media(media="print")
+    for title in SECTIONS:
+        assert page.get_by_role("heading", name=title, exact=True).is_visible()
+    assert not page.locator(".site").is_visible()
+    assert not page.get_by_role("button", name="Print or PDF").is_visible()
+
+
+def test_a_page_is_light_on_the_wire(visit: Any, client: Any, world: World) -> None:
+    import zlib
+
+    visitor = visit()
+    enter(visitor, client, world)
+    bodies: list[bytes] = []
+    visitor.page.on("response", lambda response: bodies.append(response.body()))
+    visitor.go(addresses(world)["report"])
+    assert sum(len(zlib.compress(body)) for body in bodies) < 600_000
