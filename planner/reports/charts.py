@@ -347,7 +347,7 @@ def tornado_option(rows: Sequence[tuple[str, float, float]], flip: float | None,
         "type": "category",
         "inverse": True,
         "data": [label for label, _, _ in rows],
-        "axisLabel": {"color": "@ink", "fontSize": SMALL},
+        "axisLabel": {"color": "@ink", "fontSize": SMALL, "lineHeight": 15},
         "axisTick": {"show": False},
     }
     second: Option = {

@@ -16,7 +16,12 @@ def memory_table(report: Report) -> Table | None:
     lines = (report.get("memory") or {}).get("lines") or []
     if not lines:
         return None
-    columns = (Column("One GPU"), Column("From", wide=True), Column("Basis"), Column("", "GiB", numeric=True))
+    columns = (
+        Column("One GPU"),
+        Column("From", wide=True),
+        Column("Basis", wide=True),
+        Column("Size", "GiB", numeric=True),
+    )
     rows = tuple(
         Row(
             (

@@ -168,7 +168,7 @@ def break_even_chart(report: Report) -> Chart | None:
     ]
     lines = [(label, points) for label, points in lines if any(y is not None for _, y in points)]
     staircase = [(point["mean_rps"], point["self_host_usd_per_month"]) for point in curve]
-    if staircase[-1][0] == staircase[-2][0]:
+    while len(staircase) > 1 and staircase[-1][0] - staircase[-2][0] < 1e-3 * staircase[-1][0]:
         staircase.pop()  # a step at the very edge of the picture would only be an upright line
     chosen = _against(report, main)
     today = (report.get("load") or {}).get("mean_rps")
@@ -309,17 +309,15 @@ def tornado_chart(report: Report) -> Chart | None:
     if not moved:
         return None
     moved.sort(key=lambda item: -max(abs(item[1]), abs(item[2])))
-    bars = [(f"{row['label']}  {row['low_label']} … {row['high_label']}", low, high) for row, low, high in moved]
-    loses = base < 0
-    flip_label = f"{'above' if loses else 'below'} {usd_signed(-base)} the answer turns"
-    height = "tall" if len(moved) > 6 else "mid"
+    bars = [(f"{row['label']}\n{row['low_label']} … {row['high_label']}", low, high) for row, low, high in moved]
+    flip_label = f"turns at {usd_signed(-base)}"
     return Chart(
         "tornado",
         _tornado_title([row for row, _, _ in moved]),
         "Change in the monthly saving, $. Teal: first value, grey: second value.",
         charts.tornado_option(bars, -base, flip_label),
         _tornado_table([row for row, _, _ in moved]),
-        size="tall" if height == "tall" else "mid",
+        size="tall" if len(moved) > 5 else "mid",
     )
 
 

@@ -49,6 +49,11 @@ class Cell:
     def missing(self) -> bool:
         return self.text == "–"
 
+    @property
+    def blank(self) -> bool:
+        """True when there is nothing to show where the table has become sheets."""
+        return self.text in ("–", "") and not self.note and self.mark is None
+
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -9,6 +9,7 @@ from planner.web.forms.layout import CHOICE_LABELS, SECTIONS, Group, Item, Secti
 from planner.web.forms.schema import FieldSchema, field_schema
 from planner.web.forms.values import DEFAULT_WAYS, Values, first
 
+SAID_UNITS = ("ms", "req/s", "hours", "tokens")
 BOOLEAN_CHOICES = (("", "engine default"), ("true", "on"), ("false", "off"))
 
 
@@ -127,7 +128,7 @@ def _section(section: Section, values: Values, by_field: Mapping[str, tuple[Prob
 def _now(section: Section, groups: Sequence[GroupView], chosen: str) -> str:
     """What a closed section holds, in a line."""
     said = [
-        field.value + (f" {field.unit}" if field.unit and field.unit != "0 to 1" else "")
+        field.value + (f" {field.unit}" if field.unit in SAID_UNITS else "")
         for group in groups
         if not group.ways or chosen in group.ways.split()
         for field in group.fields

@@ -3,7 +3,8 @@
      "@fmt.usd0"   a formatter of FORMATS
    Both are resolved from fixed lists of names, so text that people typed stays text. */
 const { echarts } = window;
-const LOCALE = document.documentElement.lang || "en";
+const root = document.documentElement;
+const LOCALE = root.lang || "en";
 const decimals = (digits) => new Intl.NumberFormat(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 const [N0, N1, N2] = [0, 1, 2].map(decimals);
 const FEW = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 1 });
@@ -77,12 +78,17 @@ const live = new Map();
 
 const optionOf = (box) => {
   const option = resolve(JSON.parse(document.getElementById(box.dataset.option).textContent));
-  return still.matches ? { ...option, animation: false } : option;
+  return still.matches || "paper" in root.dataset ? { ...option, animation: false } : option;
 };
+/* On a phone, labels beside the plot would leave no room for it: the keys above name the lines. */
+const NARROW_PX = 480;
 const narrow = (box, option) => {
-  /* On a phone the labels at the ends of lines would leave no room for the lines. */
-  if (box.clientWidth >= 480 || !option.grid?.right || option.grid.right < 60) return option;
-  return { ...option, grid: { ...option.grid, right: 60 } };
+  if (box.clientWidth >= NARROW_PX) return option;
+  if (option.series.some((series) => series.endLabel)) {
+    option.series.forEach((series) => delete series.endLabel);
+    option.grid.right = 16;
+  }
+  return option;
 };
 const draw = (box) => {
   live.get(box)?.dispose();
@@ -126,7 +132,14 @@ const sizes = new ResizeObserver((entries) => entries.forEach((entry) => live.ge
 boxes.forEach((box) => sizes.observe(box));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 document.addEventListener("themechange", drawAll);
-/* On paper the palette is light, whatever the screen shows. */
-const paper = matchMedia("print");
-paper.addEventListener("change", drawAll);
-document.documentElement.dataset.charts = "drawn";
+/* Paper is light and narrower than the window: charts are drawn for it at once, before the browser lays it out. */
+addEventListener("beforeprint", () => {
+  root.dataset.paper = "";
+  drawAll();
+  live.forEach((chart) => chart.getZr().flush());
+});
+addEventListener("afterprint", () => {
+  delete root.dataset.paper;
+  drawAll();
+});
+root.dataset.charts = "drawn";
