@@ -23,6 +23,7 @@ UNFINISHED = os.path.join(ENV, ".unfinished")
 PYTHON = os.path.join(ENV, "Scripts", "python.exe") if os.name == "nt" else os.path.join(ENV, "bin", "python")
 OLDEST, NEWEST = (3, 11), (3, 13)
 DATA_DIR_COMMANDS = ("up", "token")
+IN_PARALLEL = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]  # fixtures of a file are made once
 ELSEWHERE = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")  # a shell may send pip's installs elsewhere
 
 
@@ -125,7 +126,7 @@ def test_arguments(given: "list[str]") -> "list[str]":
             rooms = sorted(e.name for e in os.scandir(os.path.join(ROOT, "tests")) if e.is_dir() and e.name[0] != "_")
             end(f"no such room: {given[0]}; there are {', '.join(rooms)}")
         return [room, *given[1:]]
-    return ["-n", "2", "--dist", "loadgroup", *given]
+    return [*IN_PARALLEL, *given]
 
 
 def take_data_dir(arguments: "list[str]") -> "list[str]":

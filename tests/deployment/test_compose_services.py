@@ -16,7 +16,7 @@ from tests.factories import scenario_dict
 from tests.processes import ROOT, Process, environment, http, manage, started, wait_for
 from tests.services import free_port, postgres_database, redis_server
 
-pytestmark = [pytest.mark.xdist_group("compose"), pytest.mark.postgres, pytest.mark.redis]
+pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 
 SERVICES = compose()["services"]
 

@@ -16,8 +16,6 @@ from tests.factories import scenario_dict
 from tests.processes import Process, alive, command_line, descendants, environment, http, manage, started, wait_for
 from tests.services import free_port
 
-pytestmark = pytest.mark.xdist_group("up")
-
 EMAIL, PASSWORD = "ada@example.com", "correct horse battery staple"
 LINK = r"Sample report: (http://127\.0\.0\.1:\d+)(/sign-in/link/[\w-]+/)"
 

@@ -12,8 +12,6 @@ from tests.jobs.world import World, world
 from tests.processes import wait_for
 from tests.services import postgres_database, rabbitmq_vhost, redis_server
 
-pytestmark = pytest.mark.xdist_group("jobs")
-
 
 @contextlib.contextmanager
 def on_files(folder: Path) -> Iterator[World]:
