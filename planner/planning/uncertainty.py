@@ -23,7 +23,7 @@ def _sentence(size: Sized) -> str:
     if slow is None:
         return "The fleet was not simulated with other step times."
     ratio = f"{size.coverage.step_time_p90_ratio:.3g}"
-    start = f"With steps {ratio} × as long, as slow as one measured case in ten is or slower,"
+    start = f"With steps {ratio} × as long, the slow end of the interval,"
     if slow.ok:
         return f"{start} every target still holds."
     more = size.serving_high - size.serving
