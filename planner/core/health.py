@@ -5,7 +5,6 @@ import time
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from kombu.exceptions import OperationalError
 
 from planner.celery import app
 
@@ -43,7 +42,7 @@ def ask_workers() -> dict[str, bool]:
         with app.connection_for_write() as broker:
             broker.ensure_connection(max_retries=1, timeout=WORKER_ANSWERS_WITHIN_S)
             answers = app.control.ping(timeout=WORKER_ANSWERS_WITHIN_S, limit=1, connection=broker)
-    except (OperationalError, OSError):
+    except Exception:  # refused, unreachable, not allowed: each broker has its own errors
         return {"broker": False, "worker": False}
     return {"broker": True, "worker": bool(answers)}
 

@@ -3,8 +3,6 @@
 import logging
 import uuid
 
-from kombu.exceptions import OperationalError
-
 from planner.celery import app
 
 EXECUTE = "planner.runs.execute"
@@ -17,7 +15,7 @@ def wake(run_id: uuid.UUID) -> bool:
     """Tells the workers of a queued run. False: the broker did not take it; the reaper will send it again."""
     try:
         app.send_task(EXECUTE, args=[str(run_id)], retry_policy=RETRY_ONCE, ignore_result=True)
-    except (OperationalError, OSError) as error:
+    except Exception as error:  # each broker has its own errors, and the run is safely stored whichever it was
         logger.warning(
             "run %s: the broker took no message (%s); the reaper sends it again", run_id, type(error).__name__
         )

@@ -160,7 +160,7 @@ def test_a_run_over_the_time_limit_fails_with_the_limit(run: Run, engine: Any) -
     after = work(run)
     assert after.failure == {
         "code": "time_limit",
-        "detail": "The run took longer than 30 minutes and was stopped.",
+        "detail": "The run took longer than 25 minutes and was stopped.",
     }
 
 

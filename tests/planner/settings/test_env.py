@@ -1,0 +1,88 @@
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from planner.settings.env import Env, broker_options, database, load_env, secret_key
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Env.model_fields:
+        monkeypatch.delenv(f"PLANNER_{name.upper()}", raising=False)
+    monkeypatch.delenv("PLANNER_SECRETS_DIR", raising=False)
+
+
+def env(**values: Any) -> Env:
+    return Env(_env_file=None, **values)
+
+
+def test_secrets_come_from_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "planner_secret_key").write_text("from a file\n")
+    monkeypatch.setenv("PLANNER_SECRETS_DIR", str(tmp_path))
+    assert secret_key(load_env()) == "from a file"
+
+
+def test_secrets_are_not_shown() -> None:
+    assert "hush" not in repr(env(secret_key="hush", database_url="postgres://me:hush@db/x"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("LEASE_S", "0"), ("LEASE_S", "soon"), ("WORKER_PROCESSES", "0"), ("HTTPS", "perhaps"), ("LOG_LEVEL", "LOUD")],
+)
+def test_a_bad_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(f"PLANNER_{name}", value)
+    with pytest.raises(ValidationError, match=name.lower()):
+        load_env()
+
+
+def test_hosts_are_a_list_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANNER_ALLOWED_HOSTS", "a.example.com, b.example.com,")
+    assert load_env().allowed_hosts == ["a.example.com", "b.example.com"]
+
+
+def test_simultaneous_first_starts_share_one_key_that_only_the_owner_reads(tmp_path: Path) -> None:
+    keys: list[str] = []
+    starts = [threading.Thread(target=lambda: keys.append(secret_key(env(data_dir=tmp_path)))) for _ in range(8)]
+    for start in starts:
+        start.start()
+    for start in starts:
+        start.join(10)
+    assert len(keys) == 8
+    assert len(set(keys)) == 1
+    assert len(keys[0]) > 50
+    assert stat.S_IMODE((tmp_path / "secret_key").stat().st_mode) == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["secret_key"]
+
+
+def test_sqlite_is_the_default_and_waits_for_locks(tmp_path: Path) -> None:
+    settings = database(env(data_dir=tmp_path))
+    assert settings["ENGINE"].endswith("sqlite3")
+    assert settings["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+
+
+def test_postgres_is_one_address_with_any_character_in_its_password() -> None:
+    settings = database(env(database_url="postgres://me:p%40ss%2Fw@db.example.com:6543/plans"))
+    assert [settings[key] for key in ("NAME", "USER", "PASSWORD", "HOST", "PORT")] == [
+        "plans",
+        "me",
+        "p@ss/w",
+        "db.example.com",
+        6543,
+    ]
+
+
+def test_another_database_is_refused() -> None:
+    with pytest.raises(ValueError, match="postgres://"):
+        database(env(database_url="mysql://me@db/x"))
+
+
+def test_each_broker_gets_its_own_options(tmp_path: Path) -> None:
+    made = env(data_dir=tmp_path)
+    assert broker_options(made, "filebroker://localhost/")["folder"] == str(tmp_path / "broker")
+    assert broker_options(made, "redis://h/0")["unacked_restore_interval"] == 5
+    assert broker_options(made, "amqp://h//") == {}
