@@ -107,11 +107,13 @@ def end(children: list[Child]) -> None:
     """Lets runs that are nearly done finish; the others are taken up again at the next start."""
     for child in children:
         child.ask_to_end()
-    deadline_s = time.monotonic() + STOP_WITHIN_S
-    while time.monotonic() < deadline_s and leases.any_held():
-        time.sleep(TICK_S)
-    for child in children:
-        child.end(within_s=WEB_STOPS_WITHIN_S if child.name == WEB else 0.0)
+    try:
+        deadline_s = time.monotonic() + STOP_WITHIN_S
+        while time.monotonic() < deadline_s and leases.any_held():
+            time.sleep(TICK_S)
+    finally:
+        for child in children:
+            child.end(within_s=WEB_STOPS_WITHIN_S if child.name == WEB else 0.0)
     if settings.CELERY_BROKER_URL.startswith("filebroker:"):  # no other worker can be there
         leases.release_all()
 
