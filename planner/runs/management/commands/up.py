@@ -1,5 +1,6 @@
 """`manage.py up`: everything on one machine, with no other service."""
 
+import contextlib
 import signal
 import socket
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import BaseCommand, CommandParser, call_command
+from django.db import DatabaseError
 
 from planner import planning
 from planner.core.children import Child
@@ -82,7 +84,8 @@ class Command(BaseCommand):
                 code = child.revive()
                 if code is not None:
                     self.say(f"The {child.name} ended ({code}) and was started again; see {child.log}")
-            announced = announced or ready()
+            with contextlib.suppress(DatabaseError):  # away for a moment: asked again
+                announced = announced or ready()
 
     def ready(self, address: str, user: User, run: Run) -> bool:
         """Once the sample has its report and pages answer, prints the address that opens it signed in."""
