@@ -51,8 +51,10 @@ def enter(visitor: Visitor, client: Any, world: World) -> None:
 
 
 def violations(visitor: Visitor) -> list[str]:
+    """What axe finds. Of long tables a dozen rows are looked at: the others are made by the same template."""
     from axe_playwright_python.sync_playwright import Axe
 
+    visitor.page.evaluate("document.querySelectorAll('tbody tr:nth-child(n+13)').forEach((row) => row.remove())")
     found = Axe().run(visitor.page, options=RULES).response["violations"]
     return [f"{v['id']}: {v['nodes'][0]['html'][:160]}" for v in found]
 
@@ -69,10 +71,10 @@ def test_pages_are_accessible_and_fit_the_window(
     enter(visitor, client, world)
     for name, path in addresses(world).items():
         visitor.go(path)
-        faults += [f"{name} {fault}" for fault in violations(visitor)]
+        visitor.page.screenshot(path=str(artifacts / f"{name}-{look}.png"))
         overflow = visitor.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         faults += [f"{name} is {overflow} px too wide"] if overflow > 0 else []
-        visitor.page.screenshot(path=str(artifacts / f"{name}-{look}.png"))
+        faults += [f"{name} {fault}" for fault in violations(visitor)]
     assert not faults, "\n".join(faults)
 
 
