@@ -31,6 +31,7 @@ from costmodel.breakeven import (
 )
 from costmodel.catalog import Catalog, load_catalog
 from costmodel.context import token_time_mean_context, token_time_mean_context_from_moments
+from costmodel.coverage import Coverage, coverage
 from costmodel.deployment import Deployment, Parallelism, make_deployment
 from costmodel.engines import EngineProfile, engine_names, engine_profile
 from costmodel.feasibility import Fix, minimum_gpus, minimum_tp, ranked_fixes
@@ -69,6 +70,7 @@ __all__ = [
     "Catalog",
     "CostIdentity",
     "CostLine",
+    "Coverage",
     "Crossing",
     "CurvePoint",
     "Deployment",
@@ -103,6 +105,7 @@ __all__ = [
     "break_even_curve",
     "checkpoint_bytes",
     "cost_identity",
+    "coverage",
     "custom_accelerator",
     "decode_floor_s",
     "divisibility_problems",

@@ -5,6 +5,7 @@ from costmodel.steptime.constants import (
     ConstantKeys,
     StepConstants,
     constant_keys,
+    held_out_constants,
     resolve_constants,
     shipped_constants,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "StepTimeTables",
     "constant_keys",
     "decode_floor_s",
+    "held_out_constants",
     "prefill_floor_s",
     "resolve_constants",
     "shipped_constants",

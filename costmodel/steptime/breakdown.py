@@ -76,7 +76,8 @@ def _message_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[st
             f"{shape.hidden:g}·2 B / {bandwidth})"
         ),
         "all-to-all": (
-            f"{shape.moe_layers:g}·(2·{c.exchange_latency_s * 1e6:.1f} µs + {load.tokens:g}·{fan_out:g}·{shape.hidden:g}·3 B / {bandwidth})"
+            f"{shape.moe_layers:g}·(2·{c.exchange_latency_s * 1e6:.1f} µs"
+            f" + {load.tokens:g}·{fan_out:g}·{shape.hidden:g}·3 B / {bandwidth})"
         ),
         "pipeline hand-over": f"({shape.pp:g} - 1)·({latency} + {load.tokens:g}·{shape.hidden:g}·2 B / {bandwidth})",
     }

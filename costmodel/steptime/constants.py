@@ -83,6 +83,27 @@ def shipped_constants() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
+@cache
+def _folds() -> dict[str, Any]:
+    text = (files("costmodel") / "data" / "step_time_folds.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def held_out_constants(deployment: Deployment) -> dict[str, Any]:
+    """A document of constants fitted without this model and accelerator pair, for honest errors.
+
+    A pair that no fold holds was not fitted on: the shipped constants are held out from it as they are. Architecture
+    twins under other names may be in the fit.
+    """
+    folds = _folds()
+    pair = f"{deployment.model.id} | {deployment.accelerator.id}"
+    number = folds["pair"].get(pair)
+    if number is None:
+        return shipped_constants()
+    document: dict[str, Any] = folds["fold"][number]
+    return document
+
+
 def resolve_constants(keys: ConstantKeys, document: dict[str, Any] | None = None) -> StepConstants:
     """Constants of one deployment: global ones, scaled by those of its engine and hardware generation.
 

@@ -59,19 +59,31 @@ MODEL_IDS = {
 
 def accelerator_of(row: MeasuredRow) -> Accelerator:
     """The row's accelerator; raises Unusable where the catalog has none or the table mixes kinds."""
-    if "+" in row.gpu or "not stated" in row.gpu:
-        raise Unusable("GPU mixed or not stated")
-    wanted = row.gpu_id or GPU_IDS.get(row.gpu, row.gpu)
-    try:
-        return load_catalog().accelerator(wanted)
-    except UnknownIdError:
-        raise Unusable("GPU not in the catalog") from None
+    return accelerator_named(row.gpu_id or row.gpu)
 
 
 def model_of(row: MeasuredRow) -> ModelSpec:
     """The row's model; raises Unusable where the catalog has none."""
-    wanted = row.model_id or MODEL_IDS.get(row.model, row.model)
+    return model_named(row.model_id or row.model)
+
+
+def accelerator_named(name: str) -> Accelerator:
+    """The catalog's accelerator of a table's name, without what stands in brackets. Raises Unusable."""
+    plain = name.split(" (")[0].strip()
+    if not plain or "+" in name or "not stated" in name:
+        raise Unusable("GPU mixed or not stated")
     try:
-        return load_catalog().model(wanted)
+        return load_catalog().accelerator(GPU_IDS.get(name, GPU_IDS.get(plain, plain)))
+    except UnknownIdError:
+        raise Unusable("GPU not in the catalog") from None
+
+
+def model_named(name: str) -> ModelSpec:
+    """The catalog's model of a table's name, without what stands in brackets. Raises Unusable."""
+    plain = name.split(" (")[0].strip()
+    if not plain or plain == "not stated":
+        raise Unusable("model not stated")
+    try:
+        return load_catalog().model(MODEL_IDS.get(plain, plain))
     except UnknownIdError:
         raise Unusable("model not in the catalog") from None

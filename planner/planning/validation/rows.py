@@ -21,7 +21,8 @@ REQUIRED_COLUMNS = frozenset({"id", "model", "gpu", "engine", "load_type"})
 class MeasuredRow:
     """One published measurement; `None` and empty text mean that the source does not say.
 
-    `throughput_tok_s` counts output tokens of all GPUs together. `tpot_ms` leaves the first token out. `source` is the
+    `throughput_tok_s` counts output tokens of all GPUs together. `tpot_ms` leaves the first token out.
+    Latencies are means, medians where only those are given. `source` is the
     first part of the id. `load_value` is requests in flight, a batch or requests per second, by `load_type`.
     """
 
@@ -56,7 +57,9 @@ class MeasuredRow:
     throughput_tok_s: float | None
     req_s: float | None
     ttft_ms: float | None
+    ttft_is_median: bool
     tpot_ms: float | None
+    tpot_is_median: bool
     e2e_s: float | None
 
 
@@ -70,7 +73,7 @@ class MeasuredFile:
 
 def read_measured(content: bytes) -> MeasuredFile:
     """Rows of one CSV file. A file that is no such table gives no rows and one reason."""
-    table = _table(content)
+    table = read_table(content, REQUIRED_COLUMNS)
     if isinstance(table, str):
         return MeasuredFile((), {table: 1})
     rows: list[MeasuredRow] = []
@@ -88,8 +91,8 @@ def read_measured(content: bytes) -> MeasuredFile:
     return MeasuredFile(tuple(rows), dict(skipped))
 
 
-def _table(content: bytes) -> list[dict[str, str]] | str:
-    """Records of the table, or the reason that it is none."""
+def read_table(content: bytes, required: frozenset[str]) -> list[dict[str, str]] | str:
+    """Records of a CSV table with at least the `required` columns, or the reason that it is none."""
     if len(content) > MAX_BYTES:
         return "file larger than 64 MiB"
     if b"\x00" in content:
@@ -97,8 +100,8 @@ def _table(content: bytes) -> list[dict[str, str]] | str:
     reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig", errors="replace"), newline=""))
     try:
         header = frozenset(reader.fieldnames or ())
-        if not header >= REQUIRED_COLUMNS:
-            return f"file lacks the columns {', '.join(sorted(REQUIRED_COLUMNS - header))}"
+        if not header >= required:
+            return f"file lacks the columns {', '.join(sorted(required - header))}"
         return [{k: v.strip() for k, v in line.items() if isinstance(k, str) and isinstance(v, str)} for line in reader]
     except csv.Error:
         return "file is not a CSV table"
@@ -148,7 +151,9 @@ def _parsed(record: Mapping[str, str]) -> MeasuredRow:
         throughput_tok_s=_throughput(record, output_tokens),
         req_s=_number(record, "req_s"),
         ttft_ms=_number(record, "ttft_mean_ms", "ttft_p50_ms"),
+        ttft_is_median=not record.get("ttft_mean_ms"),
         tpot_ms=_number(record, "tpot_mean_ms", "tpot_p50_ms"),
+        tpot_is_median=not record.get("tpot_mean_ms"),
         e2e_s=_number(record, "e2e_mean_s"),
     )
 

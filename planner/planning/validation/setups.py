@@ -154,9 +154,10 @@ def row_kv_dtype(row: MeasuredRow) -> str:
 
 
 def _default_budget(row: MeasuredRow, profile: EngineProfile, accelerator: Accelerator) -> int:
-    """The engine's own, but 2048 for the GPU maker's own serving runs of the `aic` collection."""
+    """The engine's own, but 2048 for the GPU maker's own vLLM and TensorRT-LLM runs of the `aic` collection."""
     own = profile.default_max_num_batched_tokens(accelerator)
-    return min(own, 2048) if row.source == "aic" and row.lengths.startswith("fixed") else own
+    is_maker = row.source == "aic" and row.lengths.startswith("fixed") and profile.name != "sglang"
+    return min(own, 2048) if is_maker else own
 
 
 def _memory_share(row: MeasuredRow, profile: EngineProfile) -> float | None:

@@ -1,0 +1,165 @@
+"""Predictions beside measurements: one comparison per row and metric, or the reason that there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from costmodel import Deployment
+from costmodel.coverage import coverage
+from costmodel.steptime import held_out_constants
+from planner.planning.validation.rows import MeasuredRow
+from planner.planning.validation.runs import Prediction, predict
+from planner.planning.validation.setups import RowSetup, row_setup
+from planner.planning.validation.troubled import metric_trouble, row_trouble
+from planner.planning.validation.unusable import Unusable
+
+Metric = Literal["throughput", "tpot", "ttft_low", "ttft_closed", "ttft_open", "e2e", "kvcache", "requests"]
+METRICS: tuple[Metric, ...] = (
+    "throughput",
+    "tpot",
+    "ttft_low",
+    "ttft_closed",
+    "ttft_open",
+    "e2e",
+    "kvcache",
+    "requests",
+)
+DIMENSIONS = ("gpu", "model", "engine", "dtype", "parallelism", "load", "source")
+FEW_IN_FLIGHT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Predicted over measured for one metric of one row. `covered`: the measurement lay within the 80 % interval."""
+
+    metric: Metric
+    row_id: str
+    ratio: float
+    covered: bool | None
+    groups: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A measured figure without a counted prediction."""
+
+    metric: Metric
+    row_id: str
+    reason: str
+
+
+RowResult = list[Comparison | Missing]
+
+
+def compare_throughput_row(row: MeasuredRow, *, cross_validated: bool = False) -> RowResult:
+    """A row of a throughput table."""
+    if not row.throughput_tok_s:
+        return [Missing("throughput", row.id, "throughput not stated")]
+    return _compare(row, {"throughput": row.throughput_tok_s}, cross_validated)
+
+
+def compare_serving_row(row: MeasuredRow, *, cross_validated: bool = False) -> RowResult:
+    """A row of a serving table: TPOT, TTFT by kind of load, and end-to-end time, as far as given."""
+    measured: dict[Metric, float] = {}
+    if row.tpot_ms:
+        measured["tpot"] = row.tpot_ms
+    if row.ttft_ms:
+        measured[_ttft_metric(row)] = row.ttft_ms
+    if row.e2e_s:
+        measured["e2e"] = row.e2e_s
+    if not measured:
+        return [Missing("tpot", row.id, "no latency stated")]
+    return _compare(row, measured, cross_validated)
+
+
+def _ttft_metric(row: MeasuredRow) -> Metric:
+    if row.load_type == "request_rate":
+        return "ttft_open"
+    return "ttft_low" if row.load_value is not None and row.load_value <= FEW_IN_FLIGHT else "ttft_closed"
+
+
+def _compare(row: MeasuredRow, measured: dict[Metric, float], cross_validated: bool) -> RowResult:
+    """Never raises: what cannot be read, is not counted or does not run comes back as Missing with its reason."""
+    reason = _not_counted(row)
+    if reason:
+        return [Missing(metric, row.id, reason) for metric in measured]
+    try:
+        setup = row_setup(row)
+        prediction = predict(setup, held_out_constants(setup.deployment) if cross_validated else None)
+    except Unusable as problem:
+        return [Missing(metric, row.id, str(problem)) for metric in measured]
+    except (ValueError, ArithmeticError, LookupError, MemoryError) as problem:
+        return [Missing(metric, row.id, f"failed: {type(problem).__name__}") for metric in measured]
+    return [_one(setup, metric, value, prediction) for metric, value in measured.items()]
+
+
+def _not_counted(row: MeasuredRow) -> str | None:
+    return "trust bronze" if row.trust == "bronze" else row_trouble(row)
+
+
+def _one(setup: RowSetup, metric: Metric, measured: float, prediction: Prediction) -> Comparison | Missing:
+    row = setup.row
+    reason = metric_trouble(row, metric)
+    if reason:
+        return Missing(metric, row.id, reason)
+    predicted = _predicted(row, metric, prediction)
+    if not predicted:
+        return Missing(metric, row.id, "one output token: TPOT undefined")
+    return Comparison(
+        metric=metric,
+        row_id=row.id,
+        ratio=predicted / measured,
+        covered=_covered(setup, metric, measured / predicted),
+        groups=row_groups(setup),
+    )
+
+
+def _predicted(row: MeasuredRow, metric: Metric, prediction: Prediction) -> float | None:
+    """The predicted figure of the same statistic as the measured one."""
+    if metric == "throughput":
+        return prediction.throughput_tok_s
+    if metric == "e2e":
+        return prediction.e2e_s
+    if metric == "tpot":
+        return prediction.tpot_median_ms if row.tpot_is_median else prediction.tpot_ms
+    return prediction.ttft_median_ms if row.ttft_is_median else prediction.ttft_ms
+
+
+def _covered(setup: RowSetup, metric: Metric, measured_over_predicted: float) -> bool:
+    known = coverage(setup.deployment)
+    low, high = known.step_time_p10_ratio, known.step_time_p90_ratio
+    if metric == "throughput":
+        low, high = 1 / high, 1 / low
+    elif metric.startswith("ttft"):
+        low, high = known.ttft_p10_ratio, known.ttft_p90_ratio
+    return low <= measured_over_predicted <= high
+
+
+def row_groups(setup: RowSetup) -> dict[str, str]:
+    """The row's place in every breakdown."""
+    return {**deployment_groups(setup.deployment), "load": _load_group(setup), "source": setup.row.source}
+
+
+def deployment_groups(deployment: Deployment) -> dict[str, str]:
+    """The groups that follow from the deployment alone."""
+    spread = deployment.parallelism
+    axes = (("tp", spread.tp), ("pp", spread.pp), ("dp", spread.dp), ("ep", spread.ep))
+    shape = "x".join(f"{name}{size}" for name, size in axes if size > 1)
+    return {
+        "gpu": deployment.accelerator.id,
+        "model": deployment.model.id,
+        "engine": deployment.profile.name,
+        "dtype": deployment.weight_dtype,
+        "parallelism": shape or "single",
+    }
+
+
+def _load_group(setup: RowSetup) -> str:
+    load = setup.load
+    if load.kind != "closed":
+        return {"burst": "all at once", "static": "static batch"}.get(load.kind, "open loop")
+    for limit in (FEW_IN_FLIGHT, 16, 64, 256):
+        if load.in_flight <= limit:
+            return f"up to {limit} in flight"
+    return "above 256 in flight"

@@ -1,0 +1,199 @@
+"""A measured row's run in the simulator: its own number of requests, lengths, limits and load."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from costmodel import Deployment, memory_plan, step_time_tables
+from planner.planning.validation.setups import RowLoad, RowSetup
+from planner.planning.validation.unusable import Unusable
+from simulator import (
+    EngineConfig,
+    EventLog,
+    SimulatorError,
+    StepTime,
+    Workload,
+    burst_arrivals_ps,
+    constant_arrivals_ps,
+    poisson_arrivals_ps,
+    simulate,
+    uniform_tokens,
+)
+from simulator.metrics import e2e_ms, tpot_ms, ttft_ms
+from simulator.records import FINISHED
+
+PS_PER_S = 1e12
+BLOCK_TOKENS = 16
+CHAT_LENGTH_CAP = 1024
+PROMPT_CV = 1.2
+OUTPUT_CV = 1.0
+SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the simulated run gives, over all GPUs of the row; latencies are means over its requests."""
+
+    throughput_tok_s: float
+    ttft_ms: float
+    ttft_median_ms: float
+    tpot_ms: float | None
+    tpot_median_ms: float | None
+    e2e_s: float
+
+
+def predict(setup: RowSetup, constants: dict[str, Any] | None = None) -> Prediction:
+    """Simulate one lane of the row's replica with its share of the load. Raises Unusable."""
+    load = setup.load
+    in_flight = load.in_flight if load.kind == "closed" else load.requests
+    active = max(1, min(setup.lanes, in_flight))
+    share = Share(requests=_share(load.requests, active), in_flight=_share(in_flight, active), lanes=active)
+    prompts, outputs = draw_lengths(load, share.requests)
+    config = engine_config(setup, prompts, outputs, share)
+    step_time = step_time_of(setup.deployment, config, constants)
+    try:
+        log = simulate(config, step_time, workload(load, share, prompts, outputs))
+    except SimulatorError as problem:
+        raise Unusable(f"not simulated: {problem.code}") from problem
+    return _measure(log, active)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One lane's part of the load."""
+
+    requests: int
+    in_flight: int
+    lanes: int
+
+
+def _share(count: int, lanes: int) -> int:
+    return max(1, round(count / lanes))
+
+
+def draw_lengths(load: RowLoad, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Prompt and output lengths as the benchmark draws them, with a fixed seed.
+
+    `uniform_80_100`: whole numbers from 0.8 to 1.0 of the nominal, apart for prompt and output. `chat`: lognormal with
+    the stated mean and the spread of a chat data set (coefficient of variation 1.2 and 1.0), cut at 1024 tokens.
+    """
+    rng = np.random.default_rng(SEED)
+    pair = []
+    for mean, cv in ((load.prompt_tokens, PROMPT_CV), (load.output_tokens, OUTPUT_CV)):
+        top = max(1, int(mean))
+        if load.lengths == "uniform_80_100":
+            pair.append(uniform_tokens(max(1, math.ceil(0.8 * mean)), top, count, rng))
+        elif load.lengths == "chat":
+            spread = math.log1p(cv * cv)
+            drawn = np.rint(rng.lognormal(math.log(mean) - spread / 2, math.sqrt(spread), count))
+            pair.append(np.clip(drawn, 1, max(CHAT_LENGTH_CAP, top)).astype(np.int64))
+        else:
+            pair.append(np.full(count, max(1, round(mean)), np.int64))
+    return pair[0], pair[1]
+
+
+def engine_config(
+    setup: RowSetup, prompts: NDArray[np.int64], outputs: NDArray[np.int64], share: Share
+) -> EngineConfig:
+    """Scheduler and pool of one lane. Raises Unusable where the deployment's memory does not hold the run.
+
+    An engine that admits by maximum length is simulated with the length reserved; a static batch has room for all of
+    it. Prompts are chunked throughout: where an engine runs them whole, the budget is at least the longest prompt.
+    """
+    deployment = setup.deployment
+    longest = int((prompts + outputs).max())
+    base = lane_config(deployment, float((prompts + outputs).mean()), cached=setup.load.cached_prompt_ratio > 0)
+    if base.num_blocks * BLOCK_TOKENS < longest:
+        raise Unusable("model does not fit by our memory model")
+    if setup.load.kind == "static":
+        budget = max(int(prompts.sum()), share.requests)
+        return replace(base, policy="static", max_num_seqs=share.requests, max_num_batched_tokens=budget)
+    budget = base.max_num_batched_tokens
+    if not deployment.enable_chunked_prefill:
+        budget = max(budget, int(prompts.max()))
+    reserved = deployment.profile.admission == "max_length"
+    return replace(
+        base,
+        max_model_len=longest,
+        max_num_batched_tokens=budget,
+        kv_allocation="contiguous" if reserved else "paged",
+    )
+
+
+def lane_config(deployment: Deployment, mean_context_tokens: float, *, cached: bool = False) -> EngineConfig:
+    """One lane's scheduler and pool by the deployment's own limits. Pipeline stages share the pool of a rank.
+
+    Raises Unusable when the memory model leaves no pool.
+    """
+    plan = memory_plan(deployment)
+    if plan.kv_pool_bytes <= 0:
+        raise Unusable("model does not fit by our memory model")
+    tokens = plan.blocks_at(mean_context_tokens) * deployment.block_size // deployment.parallelism.pp
+    return EngineConfig(
+        max_num_seqs=deployment.max_num_seqs,
+        max_num_batched_tokens=max(deployment.max_num_batched_tokens, deployment.max_num_seqs),
+        num_blocks=max(1, tokens // BLOCK_TOKENS),
+        max_model_len=deployment.max_model_len,
+        block_size=BLOCK_TOKENS,
+        enable_prefix_caching=cached,
+        reserve_full_isl=deployment.profile.admission != "first_chunk",
+    )
+
+
+def step_time_of(
+    deployment: Deployment, config: EngineConfig | None = None, constants: dict[str, Any] | None = None
+) -> StepTime:
+    """Step-time tables of a deployment, as long as `config` needs them, in the simulator's form."""
+    limits = config or lane_config(deployment, 1.0)
+    sized = replace(deployment, max_num_seqs=limits.max_num_seqs, max_num_batched_tokens=limits.max_num_batched_tokens)
+    tables = step_time_tables(sized, constants)
+    return StepTime(
+        tables.tokens_ps,
+        tables.seats_ps,
+        tables.context_ps,
+        tables.prefill_pair_ps,
+        tables.prefill_seq_ps,
+        tables.request_ps,
+    )
+
+
+def workload(load: RowLoad, share: Share, prompts: NDArray[np.int64], outputs: NDArray[np.int64]) -> Workload:
+    """One lane's requests: all at once, a closed loop, or at its part of the rate."""
+    count = share.requests
+    rng = np.random.default_rng(SEED + 1)
+    if load.kind == "poisson":
+        arrivals = poisson_arrivals_ps(load.rate_rps / share.lanes, count, rng)
+    elif load.kind == "constant":
+        arrivals = constant_arrivals_ps(load.rate_rps / share.lanes, count)
+    else:
+        arrivals = burst_arrivals_ps(count)
+    cached = load.cached_prompt_ratio
+    return Workload(
+        arrival_ps=arrivals,
+        prompt_tokens=prompts,
+        output_tokens=outputs,
+        prefix_group=np.zeros(count, np.int64) if cached else None,
+        prefix_tokens=(prompts * cached).astype(np.int64) if cached else None,
+        concurrency=share.in_flight if load.kind == "closed" else None,
+    )
+
+
+def _measure(log: EventLog, lanes: int) -> Prediction:
+    done = log.outcome == FINISHED
+    if not done.any() or not bool(done.all()):
+        raise Unusable("requests do not fit the KV pool by our memory model")
+    first, several = ttft_ms(log), tpot_ms(log)
+    several = several[~np.isnan(several)]
+    return Prediction(
+        throughput_tok_s=lanes * float(log.output_tokens.sum()) / (log.end_ps / PS_PER_S),
+        ttft_ms=float(first.mean()),
+        ttft_median_ms=float(np.median(first)),
+        tpot_ms=float(several.mean()) if several.size else None,
+        tpot_median_ms=float(np.median(several)) if several.size else None,
+        e2e_s=float(e2e_ms(log).mean()) / 1e3,
+    )

@@ -1,0 +1,53 @@
+"""`manage.py validate`: predict measured rows and print how far off the predictions are."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management import BaseCommand, CommandParser
+
+from planner.planning.command import INVALID
+from planner.planning.validation.command import ValidationInput, run_validation, unreadable_input
+from planner.planning.validation.errors import error_table
+
+
+class Command(BaseCommand):
+    help = (
+        "Predicts each measured row of files shaped like published measurements and prints the errors: rows, "
+        "predicted, skipped by reason, median and p90 absolute percentage error and bias. Exit 0; 2: no or unreadable "
+        "arguments."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--throughput", type=Path, metavar="F", help="CSV of servers at maximum load")
+        parser.add_argument("--serving", type=Path, metavar="F", help="CSV of servers at a given concurrency or rate")
+        parser.add_argument("--kvcache", type=Path, metavar="F", help="CSV of KV caches logged at start-up")
+        parser.add_argument("--requests", type=Path, metavar="DIR", help="folder of per-request logs")
+        parser.add_argument(
+            "--cross-validated",
+            action="store_true",
+            help="predict each row with constants fitted without its model and GPU pair",
+        )
+        parser.add_argument("--json", action="store_true", help="print the errors as JSON, one object per metric")
+
+    def handle(self, **options: Any) -> None:
+        given = _given(options)
+        problem = unreadable_input(given)
+        if problem:
+            self.stderr.write(problem)
+            sys.exit(INVALID)
+        report = run_validation(given)
+        self.stdout.write(json.dumps(report) if options["json"] else error_table(report))
+
+
+def _given(options: Mapping[str, Any]) -> ValidationInput:
+    return ValidationInput(
+        throughput=options["throughput"],
+        serving=options["serving"],
+        kvcache=options["kvcache"],
+        requests=options["requests"],
+        cross_validated=bool(options["cross_validated"]),
+    )
