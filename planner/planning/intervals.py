@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from costmodel import replicas_for_peak
+from costmodel.coverage import Coverage, coverage
 from planner.planning.candidates import Candidate, Job
 from planner.planning.capacity import Run, find_capacity, stream_count
 from planner.planning.fleet import fleet_run
 from planner.planning.money import slo_capacity_rps
-from planner.planning.residuals import Residuals, residuals_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +22,7 @@ class Sized:
     """
 
     candidate: Candidate
-    coverage: Residuals
+    coverage: Coverage
     capacity_rps: float
     low_rps: float
     high_rps: float
@@ -60,7 +60,7 @@ def sized_by_simulation(job: Job, candidate: Candidate) -> Sized:
 
 
 def _sized(
-    job: Job, candidate: Candidate, covered: Residuals, slow_ratio: float, fast_ratio: float, *,
+    job: Job, candidate: Candidate, covered: Coverage, slow_ratio: float, fast_ratio: float, *,
     fast_run: Run | None = None, slow_run: Run | None = None,
 ) -> Sized:  # fmt: skip
     assert candidate.capacity is not None
@@ -82,6 +82,6 @@ def _sized(
     )
 
 
-def _coverage(candidate: Candidate) -> Residuals:
+def _coverage(candidate: Candidate) -> Coverage:
     assert candidate.deployment is not None
-    return residuals_of(candidate.deployment)
+    return coverage(candidate.deployment)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from costmodel import replicas_for_peak
+from costmodel.coverage import Coverage
 from costmodel.memory import MemoryPlan
 from planner.planning.candidates import Candidate, Job
 from planner.planning.capacity import Run, run_at, stream_count
@@ -14,7 +15,6 @@ from planner.planning.intervals import Sized
 from planner.planning.load import Load
 from planner.planning.money import FleetBill
 from planner.planning.plain import usd_per_mtok
-from planner.planning.residuals import Residuals
 from planner.planning.targets import Latencies, latencies, percentile
 from simulator import EventLog, summarise
 
@@ -79,7 +79,7 @@ def binding(candidate: Candidate) -> str:
     return f"One replica is enough; at {failing.rate_rps:.3g} requests/s {failing.failure()}."
 
 
-def coverage_row(covered: Residuals) -> dict[str, Any]:
+def coverage_row(covered: Coverage) -> dict[str, Any]:
     """How well measured this model, GPU and engine are."""
     return {
         "state": covered.state,
@@ -91,12 +91,15 @@ def coverage_row(covered: Residuals) -> dict[str, Any]:
 
 
 def slo_rows(size: Sized) -> list[dict[str, Any]]:
-    """Every target with the fleet's value; low and high where the fleet was simulated with fast and slow steps."""
+    """Every target with the fleet's value; low and high where the fleet was simulated with fast and slow steps. TTFT
+    is also as far off as measured TTFT was from predicted."""
     assert size.candidate.fleet is not None
     rows = []
     for index, item in enumerate(size.candidate.fleet.run.judged):
         others = [run.judged[index].predicted for run in (size.fast_run, size.slow_run) if run is not None]
         values = [value for value in (*others, item.predicted) if value is not None]
+        if item.target.metric == "ttft" and item.predicted is not None:
+            values += [item.predicted * size.coverage.ttft_p10_ratio, item.predicted * size.coverage.ttft_p90_ratio]
         complete = len(others) == 2 and bool(values)
         rows.append(
             {

@@ -25,7 +25,19 @@ def _sentence(size: Sized) -> str:
     ratio = f"{size.coverage.step_time_p90_ratio:.3g}"
     start = f"With steps {ratio} × as long, the slow end of the interval,"
     if slow.ok:
-        return f"{start} every target still holds."
+        return f"{start} every target still holds.{_ttft_doubt(size)}"
     more = size.serving_high - size.serving
     replicas = "replica" if more == 1 else "replicas"
     return f"{start} {slow.failure()}; {more} more serving {replicas} would be needed."
+
+
+def _ttft_doubt(size: Sized) -> str:
+    """Measured TTFT strays farther from predicted than step times do."""
+    assert size.candidate.fleet is not None
+    ratio = size.coverage.ttft_p90_ratio
+    for item in size.candidate.fleet.run.judged:
+        target = item.target
+        if target.metric == "ttft" and item.predicted is not None and not target.met_by(item.predicted * ratio):
+            value = target.show(item.predicted * ratio)
+            return f" At {ratio:.3g} × the predicted TTFT, as in one measured case of ten, {target.label} is {value}."
+    return ""
