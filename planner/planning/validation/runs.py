@@ -128,6 +128,10 @@ def engine_config(
 def lane_config(deployment: Deployment, mean_context_tokens: float, *, cached: bool = False) -> EngineConfig:
     """One lane's scheduler and pool by the deployment's own limits. Pipeline stages share the pool of a rank.
 
+    Admission asks for room for the whole prompt. An engine that asks for the first chunk only finds the blocks of a
+    prompt that it had to drop again in its prefix cache, so it computes nothing twice; without the cache, which random
+    prompts do not need, such a pool would thrash here and not there.
+
     Raises Unusable when the memory model leaves no pool.
     """
     plan = memory_plan(deployment)
@@ -141,7 +145,6 @@ def lane_config(deployment: Deployment, mean_context_tokens: float, *, cached: b
         max_model_len=deployment.max_model_len,
         block_size=BLOCK_TOKENS,
         enable_prefix_caching=cached,
-        reserve_full_isl=deployment.profile.admission != "first_chunk",
     )
 
 
