@@ -33,6 +33,7 @@ CHAT_LENGTH_CAP = 1024
 PROMPT_CV = 1.2
 OUTPUT_CV = 1.0
 SEED = 1
+MOST_STATIC_TOKENS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,8 @@ def engine_config(
         raise Unusable("model does not fit by our memory model")
     if setup.load.kind == "static":
         budget = max(int(prompts.sum()), share.requests)
+        if budget > MOST_STATIC_TOKENS:
+            raise Unusable("static batch too large to simulate")
         return replace(base, policy="static", max_num_seqs=share.requests, max_num_batched_tokens=budget)
     budget = base.max_num_batched_tokens
     if not deployment.enable_chunked_prefill:

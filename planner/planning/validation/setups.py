@@ -47,6 +47,10 @@ CACHED_PROMPT_RATIOS = {"blis": 0.85, "blistr": 0.85}
 FREE_MEMORY_SHARE = 0.95
 REQUESTS_PER_SLOT = 10
 STAGE_S = 600.0
+LONGEST_TOKENS = 2_000_000
+MOST_REQUESTS = 100_000
+MOST_GPUS = 1024
+MOST_BUDGET_TOKENS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,8 @@ def row_setup(row: MeasuredRow) -> RowSetup:
 
 def row_deployment(row: MeasuredRow, load: RowLoad) -> Deployment:
     """The replica that a row ran on. Raises Unusable."""
+    if max(row.max_num_batched_tokens or 0, row.max_num_seqs or 0) > MOST_BUDGET_TOKENS:
+        raise Unusable("engine limits not usable")
     model, accelerator, profile = model_of(row), accelerator_of(row), row_engine(row)
     longest = math.ceil(load.prompt_tokens + load.output_tokens) * (4 if load.lengths == "chat" else 1)
     try:
@@ -100,7 +106,7 @@ def row_deployment(row: MeasuredRow, load: RowLoad) -> Deployment:
             enable_chunked_prefill=row.chunked_prefill,
         )
     except DeploymentError as problem:
-        raise Unusable(f"deployment refused: {problem}") from problem
+        raise Unusable(f"deployment refused: {problem.problems[0].code}") from problem
 
 
 def row_engine(row: MeasuredRow) -> EngineProfile:
@@ -122,6 +128,8 @@ def row_parallelism(row: MeasuredRow, model: ModelSpec) -> Parallelism:
         if row.n_gpus != 1:
             raise Unusable("parallelism not stated")
         tp = 1
+    if tp * pp * dp > MOST_GPUS:
+        raise Unusable("parallelism not usable")
     attention_dp = row.id.endswith("-dep") or (row.source in ATTENTION_DP_SOURCES and model.is_moe and tp > 1)
     if attention_dp:
         return Parallelism(tp=1, pp=pp, ep=tp, dp=tp)
@@ -170,6 +178,8 @@ def row_load(row: MeasuredRow) -> RowLoad:
     """The requests that a row's run sent. Raises Unusable."""
     if not row.prompt_tokens or not row.output_tokens:
         raise Unusable("lengths not stated")
+    if row.prompt_tokens + row.output_tokens > LONGEST_TOKENS:
+        raise Unusable("lengths not usable")
     kind, in_flight, rate_rps = _load_kind(row)
     lengths: LengthKind = "fixed"
     if row.lengths.startswith("InferenceX"):
@@ -198,11 +208,11 @@ def _load_kind(row: MeasuredRow) -> tuple[LoadKind, int, float]:
         if math.isinf(row.load_value) or row.load_value >= 1000:
             return "burst", 0, 0.0
         return ("constant" if row.source in ("blis", "blistr") else "poisson"), 0, row.load_value
-    if math.isinf(row.load_value) or row.load_value > 100_000:
+    if math.isinf(row.load_value) or row.load_value > MOST_REQUESTS:
         raise Unusable("load not usable")
     kinds: dict[str, LoadKind] = {"concurrency": "closed", "batch_all_at_once": "burst", "static_batch": "static"}
     if row.load_type not in kinds:
-        raise Unusable(f"load type not simulated: {row.load_type}")
+        raise Unusable("load type not simulated")
     return kinds[row.load_type], max(1, round(row.load_value)), 0.0
 
 
@@ -212,10 +222,10 @@ def _requests(row: MeasuredRow, kind: LoadKind, in_flight: int, rate_rps: float)
     if kind == "static" or row.load_type == "batch_all_at_once":
         return in_flight
     if stated and row.source not in ("blis", "blistr"):
-        return min(max(int(stated.group(1) or stated.group(2)), 1), 100_000)
+        return min(max(int(stated.group(1) or stated.group(2)), 1), MOST_REQUESTS)
     if kind == "closed":
         special = {"mushfiq": 300, "trt09lat": 1}
-        return special.get(row.source, REQUESTS_PER_SLOT * in_flight)
+        return special.get(row.source, min(REQUESTS_PER_SLOT * in_flight, max(MOST_REQUESTS, in_flight)))
     if kind == "constant":
-        return max(1, round(rate_rps * STAGE_S))
+        return min(max(1, round(rate_rps * STAGE_S)), MOST_REQUESTS)
     return {"trt12": 3000}.get(row.source, 1000)
