@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,6 +71,12 @@ def test_lists_booleans_and_json_fields():
         "model": {"hf_config": {"num_hidden_layers": 80}},
         "traffic": {"output_tokens": {"values": [1, 2, 3]}},
     }
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 2}', '{"a": ', "[1]", "[" * 5_000, '{"a": NaN'])
+def test_a_pasted_config_is_read_as_strictly_as_a_scenario(text):
+    document = form_to_scenario({**FORM, "model.id": "", "model.hf_config": text})
+    assert {e.pointer for e in errors_of(document)} == {"/model/hf_config"}
 
 
 @given(st.dictionaries(st.sampled_from(list(FORM)) | st.text(max_size=30), st.text(max_size=30), max_size=6))

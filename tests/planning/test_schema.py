@@ -178,6 +178,48 @@ def test_a_lone_surrogate_is_refused():
     assert faults(json.dumps(changed("name", "\ud800"))) == {("not_utf8", "/name")}
 
 
+CONFIG = {"hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8,
+          "intermediate_size": 14336, "vocab_size": 128256, "max_position_embeddings": 131072}  # fmt: skip
+
+
+def _nested(levels):
+    value = [1]
+    for _ in range(levels):
+        value = [1, value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "code"), [([1, "\ud800"], "not_utf8"), ([1, {"\ud800": 1}], "bad_key"), (_nested(3_000), "too_deep")]
+)
+def test_what_cannot_be_stored_is_refused_behind_numbers_too(value, code):
+    document = changed("model", {"hf_config": {**CONFIG, "unused": value}})
+    assert {code for code, _ in faults(document)} == {code}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('{"hidden_size": 1, "hidden_size": 2}', "duplicate_key"),
+        ('{"hidden_size": 4096', "invalid_json"),
+        ("[1]", "not_an_object"),
+        ("[" * 5_000, "too_deep"),
+        ("{}", "wrong_type"),
+    ],
+)
+def test_a_config_given_as_text_says_what_is_wrong_with_the_text(text, code):
+    assert faults(changed("model", {"hf_config": text})) == {(code, "/model/hf_config")}
+
+
+def test_a_fault_of_a_pasted_config_stands_at_its_place_with_what_was_given():
+    config = {**CONFIG, "vocab_size": -1, "quantization_config": {"quant_method": "magic"}}
+    found = {e.pointer: e.given for e in errors_of(changed("model", {"hf_config": config}))}
+    assert found == {
+        "/model/hf_config/vocab_size": "-1",
+        "/model/hf_config/quantization_config/quant_method": "magic",
+    }
+
+
 def test_given_values_are_cut_in_errors():
     with pytest.raises(ScenarioInvalid) as caught:
         parse_scenario(changed("priced_at", "x" * 10_000))

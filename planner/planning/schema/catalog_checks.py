@@ -15,6 +15,7 @@ from costmodel import (
     ModelSpec,
     Parallelism,
     PriceUnknownError,
+    Problem,
     UnknownIdError,
     api_price,
     divisibility_problems,
@@ -82,13 +83,17 @@ def _model(model: Model) -> tuple[ModelSpec | None, list[FieldError]]:
     except UnknownIdError as error:
         return None, [unknown_id(error, "model", "id")]
     except ModelConfigError as error:
-        base = ("model", "hf_config") if model.hf_config is not None else ("model",)
-        return None, [
-            FieldError(
-                p.code, pointer(*base, *([p.field] if p.field else [])), "", ", ".join(p.allowed), f"{p.detail}."
-            )
-            for p in error.problems
-        ]
+        return None, [_model_fault(model, problem) for problem in error.problems]
+
+
+def _model_fault(model: Model, problem: Problem) -> FieldError:
+    """A fault of a pasted config or of sizes, with what stands at its place."""
+    steps = problem.field.split(".") if problem.field else []
+    config = model.hf_config
+    given = part(model.model_dump(exclude_none=True) if config is None else config, *steps) if steps else None
+    here = pointer("model", *(() if config is None else ("hf_config",)), *steps)
+    shown = "" if given is None else show(given)
+    return FieldError(problem.code, here, shown, ", ".join(problem.allowed), f"{problem.detail}.")
 
 
 def _gpus(hardware: Hardware, priced_at: date) -> Found:

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from planner.planning.errors import ScenarioInvalid
+from planner.planning.schema.read import read_object
 from planner.planning.schema.scenario import Scenario
 
 
@@ -44,8 +46,16 @@ def _one(raw: str | Sequence[str], types: frozenset[str]) -> Any:
     if not text.strip():
         return None
     if types == {"object"}:
-        return _json(text)
+        return _object(text)
     return _scalar(text, types)
+
+
+def _object(text: str) -> Any:
+    """Read as strictly as a whole scenario is; text that is no good stays text, for parse_scenario to say why."""
+    try:
+        return read_object(text)
+    except ScenarioInvalid:
+        return text
 
 
 def _json(text: str) -> Any:

@@ -46,14 +46,14 @@ def read_object(data: bytes | str) -> dict[str, Any]:
             )
         )
     if not isinstance(value, dict):
-        _fail("not_an_object", show(value), "one JSON object", "A scenario is a JSON object.")
+        _fail("not_an_object", show(value), "one JSON object", "This must be one JSON object.")
     return value
 
 
 def _decode(data: bytes | str) -> str:
     size = len(data) if isinstance(data, bytes) else len(data.encode("utf-8", "surrogatepass"))
     if size > MAX_SCENARIO_BYTES:
-        _fail("too_large", f"{size} bytes", f"at most {MAX_SCENARIO_BYTES} bytes", "The scenario is too large.")
+        _fail("too_large", f"{size} bytes", f"at most {MAX_SCENARIO_BYTES} bytes", "The JSON text is too large.")
     if isinstance(data, str):
         return data.removeprefix("\ufeff")
     try:
@@ -108,10 +108,9 @@ def _walk(value: object, path: tuple[str | int, ...], errors: list[FieldError]) 
             else:
                 _walk(item, (*path, key), errors)
     elif isinstance(value, list | tuple):
-        if value and not isinstance(value[0], list | tuple | dict | str):
-            return  # a row of numbers: nothing to look for, and it may be long
         for index, item in enumerate(value):
-            _walk(item, (*path, index), errors)
+            if type(item) is not int and type(item) is not float:  # rows of numbers may be long
+                _walk(item, (*path, index), errors)
     elif isinstance(value, str) and not _encodable(value):
         errors.append(FieldError("not_utf8", pointer(*path), "", "UTF-8 text", "The text holds a lone surrogate."))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
-from planner.planning.errors import FieldError, pointer, show
+from planner.planning.errors import FieldError, ScenarioInvalid, pointer, show
+from planner.planning.schema.read import read_object
 
 NOT_OFFERED = {
     ("billing", "mode"): "Only always_on billing is offered so far; business hours and scale to zero are not yet.",
@@ -26,11 +28,21 @@ _WRONG_TYPE = {
 
 def field_errors(error: ValidationError, data: dict[str, Any]) -> list[FieldError]:
     """Every fault that pydantic found, in its order."""
-    return [_translate(dict(e), data) for e in error.errors(include_url=False)]
+    return [fault for e in error.errors(include_url=False) for fault in _translate_all(dict(e), data)]
 
 
-def _translate(e: dict[str, Any], data: dict[str, Any]) -> FieldError:
+def _translate_all(e: dict[str, Any], data: dict[str, Any]) -> list[FieldError]:
+    """One fault; several where an object was pasted as text that is no JSON object."""
     path = _document_path(e["loc"], data)
+    if str(e["type"]) == "dict_type" and isinstance(e.get("input"), str):
+        try:
+            read_object(e["input"])
+        except ScenarioInvalid as invalid:
+            return [replace(fault, pointer=pointer(*path)) for fault in invalid.errors]
+    return [_translate(e, path)]
+
+
+def _translate(e: dict[str, Any], path: tuple[str | int, ...]) -> FieldError:
     kind, ctx, given = str(e["type"]), e.get("ctx") or {}, e.get("input")
     name = str(path[-1]) if path else ""
     if kind == "missing":
