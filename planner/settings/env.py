@@ -49,7 +49,7 @@ def secret_key(env: Env) -> str:
     path = env.data_dir / "secret_key"
     if not path.exists():
         env.data_dir.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary = path.with_suffix(f".{secrets.token_hex(8)}")
         temporary.touch(mode=0o600)
         temporary.write_text(secrets.token_urlsafe(50))
         try:
