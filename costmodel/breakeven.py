@@ -232,6 +232,6 @@ def _short(value: Fraction) -> str:
 
 def _never_sentence(full_load_usd: Fraction, replica_usd: Fraction) -> str:
     return (
-        f"Self-hosting is never cheaper: a replica costs ${float(replica_usd):,.2f} a month, and the API serves its "
-        f"full load for ${float(full_load_usd):,.2f}."
+        f"Self-hosting is never cheaper: a replica costs ${float(replica_usd):,.2f} a month, and for all that it can "
+        f"serve in that month the API charges ${float(full_load_usd):,.2f}."
     )

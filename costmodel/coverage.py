@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from costmodel.deployment import Deployment
+from costmodel.display_names import counted, engine_name, gpu_name, model_name
 from costmodel.hardware import Accelerator
 from costmodel.models import ModelSpec
 from costmodel.steptime.constants import silicon_key
@@ -145,15 +146,16 @@ def _engine_state(engine: str) -> State:
 
 
 def _sentence(deployment: Deployment, state: State, found: list[MeasuredDeployment], alone: tuple[State, ...]) -> str:
-    model, gpu, engine = deployment.model.id, deployment.accelerator.id, deployment.profile.name
+    model, gpu = model_name(deployment.model.id), gpu_name(deployment.accelerator.id)
+    engine = engine_name(deployment.profile.name)
     if state == "measured":
         rows = sum(entry.rows for entry in found)
-        return f"{model} on {gpu} with {engine} was measured: {rows} published row{'' if rows == 1 else 's'}."
+        return f"{model} on {gpu} with {engine} was measured: {counted(rows, 'published figure')}."
     names = (model, gpu, engine)
     unseen = [name for name, known in zip(names, alone, strict=True) if known != "measured"]
     if not unseen:
-        return f"There is no measured data for {model} on {gpu} with {engine}; each was measured elsewhere."
-    return f"There is no measured data for {model} on {gpu} with {engine}, nor for {' and '.join(unseen)} elsewhere."
+        return f"No measurement of {model} on {gpu} with {engine} is known; each was measured in other combinations."
+    return f"No measurement of {model} on {gpu} with {engine} is known, nor of {' or '.join(unseen)} at all."
 
 
 @cache

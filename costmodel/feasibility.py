@@ -37,7 +37,7 @@ def fit_problem(
         detail = f"weights take {worst.weights_gib:.2f} GiB per GPU of {memory:.2f} GiB"
         return _with_fixes("weights_exceed_gpu_memory", detail, deployment, measured)
     if pool <= 0:
-        detail = f"{pool:.2f} GiB are left for the KV cache: {_spent(worst)}"
+        detail = f"{-pool:.2f} GiB are lacking before any KV cache: {_spent(worst)}"
         return _with_fixes("no_kv_cache_room", detail, deployment, measured)
     tight = min(stages, key=lambda stage: stage.start_up_sequences(deployment.max_model_len))
     if tight.start_up_sequences(deployment.max_model_len) < 1:
@@ -46,7 +46,13 @@ def fit_problem(
 
 
 def _spent(stage: StageMemory) -> str:
-    return ", ".join(f"{line.label.lower()} {abs(line.gib):.2f}" for line in stage.lines[:-1])
+    whole, *taken = stage.lines[:-1]
+    parts = ", ".join(f"{_in_a_sentence(line.label)} {abs(line.gib):.2f}" for line in taken)
+    return f"{whole.label} {whole.gib:.2f} GiB, less {parts}"
+
+
+def _in_a_sentence(label: str) -> str:
+    return label if label[1].isupper() else label[0].lower() + label[1:]
 
 
 def _context_problem(

@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
+from costmodel.display_names import counted
 from costmodel.money import HOURS_PER_MONTH, MTOK, Number, checked_hours, exact, split_to_cents, to_cents, to_decimal
 
 OUTPUT_TO_INPUT_COST_RATIO = 4  # convention of the GKE Inference Quickstart, see split_usd_per_mtok
@@ -103,7 +104,7 @@ def self_host_cost(
             unit="GPU-hour",
             usd_per_unit=to_decimal(price),
             usd_per_month=usd,
-            basis=f"{replicas} replicas x {gpus_per_replica} GPUs x {to_decimal(hours):f} h",
+            basis=f"{counted(replicas, 'replica')} x {counted(gpus_per_replica, 'GPU')} x {to_decimal(hours):f} h",
         )
         for (label, replicas), usd in zip(shown, cents, strict=True)
     )

@@ -13,6 +13,7 @@ from planner.planning.intervals import Sized, sized, sized_by_simulation
 from planner.planning.inventory import Gpu, resolve_gpus, resolve_model, resolve_profile
 from planner.planning.load import scenario_load
 from planner.planning.money import FleetBill, Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
+from planner.planning.names import candidate_name
 from planner.planning.plain import plain
 from planner.planning.progress import OnProgress, Teller
 from planner.planning.provenance import notes_of, provenance
@@ -49,7 +50,8 @@ def plan(scenario: Scenario, on_progress: OnProgress | None = None) -> dict[str,
     if best is None:
         report = _without_fleet(job, gpus, hosted, answers)
     else:
-        teller.say(SEARCH_SHARE, f"Looking closer at {best.candidate.id}")
+        name = candidate_name(best.candidate.gpu.accelerator.id, best.candidate.tp)
+        teller.say(SEARCH_SHARE, f"Looking closer at {name}")
         report = _with_fleet(job, gpus, hosted, answers, best, teller)
     return {key: plain(value) for key, value in report.items()}
 

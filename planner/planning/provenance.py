@@ -13,6 +13,7 @@ from planner.planning.intervals import Sized
 from planner.planning.inventory import Gpu
 from planner.planning.load import USUAL_PEAK_TO_MEAN
 from planner.planning.money import Hosted
+from planner.planning.names import engine_name, gpu_name, hosted_name, model_name, renter_name
 from planner.planning.report_rows import coverage_row
 from planner.planning.schema import SCHEMA_VERSION, canonical_json, scenario_digest
 from planner.planning.version import ENGINE_VERSION
@@ -48,9 +49,15 @@ def provenance(
 
 def sources(job: Job, gpus: Sequence[Gpu], hosted: Sequence[Hosted]) -> list[dict[str, str]]:
     """One row per figure that came from outside."""
-    rows = [_source("Architecture of " + job.model.id, _model_value(job), job.model.source or "the scenario", "", "")]
+    rows = [
+        _source(
+            "Architecture of " + model_name(job.model.id), _model_value(job), job.model.source or "the scenario", "", ""
+        )
+    ]
     profile = job.profile
-    rows.append(_source("Engine defaults", f"{profile.name} {profile.version}", profile.source, profile.as_of, ""))
+    rows.append(
+        _source("Engine defaults", f"{engine_name(profile.name)} {profile.version}", profile.source, profile.as_of, "")
+    )
     for gpu in gpus:
         rows.extend(_gpu_rows(gpu))
     trace = job.load.trace
@@ -61,21 +68,24 @@ def sources(job: Job, gpus: Sequence[Gpu], hosted: Sequence[Hosted]) -> list[dic
         rows.append(_source(spec.title if spec else "Trace", value, *origin))
     for api in hosted:
         rates = api.price.standard.rates
-        value = f"${rates.input_usd_per_mtok} in, ${rates.output_usd_per_mtok} out per million tokens"
-        rows.append(_source(f"{api.price.model} at {api.price.provider}", value, api.price.source, api.price.as_of, ""))
+        value = f"${rates.input_usd_per_mtok} input, ${rates.output_usd_per_mtok} output per million tokens"
+        rows.append(
+            _source(hosted_name(api.price.provider, api.price.model), value, api.price.source, api.price.as_of, "")
+        )
     return rows
 
 
 def _gpu_rows(gpu: Gpu) -> list[dict[str, str]]:
     accelerator, price = gpu.accelerator, gpu.price
+    name = gpu_name(accelerator.id)
     value = f"{accelerator.memory_gib:g} GiB, {accelerator.memory_bandwidth_gb_per_s:g} GB/s"
-    rows = [_source(f"{accelerator.id}, hardware", value, accelerator.source, accelerator.as_of, "")]
+    rows = [_source(f"{name}, hardware", value, accelerator.source, accelerator.as_of, "")]
     if price.basis == "override":
-        rows.append(_source(f"{accelerator.id}, price", price.sentence, "the scenario", "", ""))
+        rows.append(_source(f"{name}, price", price.sentence, "the scenario", "", ""))
         return rows
-    rows.append(_source(f"{accelerator.id}, price", price.sentence, "the listings below", str(price.priced_at), ""))
+    rows.append(_source(f"{name}, price", price.sentence, "the listings below", str(price.priced_at), ""))
     for listing in price.listings:
-        what = f"{accelerator.id} at {listing.provider}, {listing.region}".rstrip(", ")
+        what = f"{name} at {renter_name(listing.provider)}, {listing.region}".rstrip(", ")
         amount = f"${listing.on_demand_usd_per_gpu_hour} per GPU-hour"
         rows.append(_source(what, amount, listing.source, listing.as_of.text, ""))
     return rows
@@ -100,7 +110,7 @@ def assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:
     rows += [
         _assumed(
             "Shape of the week",
-            f"{shape.kind}, busiest hour {ratio:g} × the mean",
+            f"{shape.kind.replace('_', ' ')}, busiest hour {ratio:g} × the mean",
             "scenario" if given else "usual for the shape",
         ),
         _assumed("Hours per month", f"{scenario.billing.hours_per_month:g}", "scenario (730 = 365 × 24 / 12)"),
@@ -111,6 +121,13 @@ def assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:
         _assumed("Targets", "judged in the peak hour, with the serving replicas only", "spares may be down"),
         _assumed("Tokens", "an API counts as many tokens as the served model", "tokenizers differ by some 10 %"),
     ]
+    if hosted:
+        offers = ", ".join(hosted_name(api.price.provider, api.price.model) for api in hosted)
+        rows.append(
+            _assumed(
+                "Models compared", f"{model_name(job.model.id)} against {offers}", "scenario; answers are not judged"
+            )
+        )
     rows.append(
         _assumed(
             "Capacity ranges of candidates that are not recommended",
@@ -142,7 +159,7 @@ def notes_of(job: Job, gpus: Sequence[Gpu], candidates: Sequence[Candidate]) -> 
     """What a reader should know beside the numbers."""
     load = job.load
     notes = [*job.model.notes, *job.profile.notes]
-    notes += [f"{gpu.accelerator.id}: {gpu.accelerator.note}" for gpu in gpus if gpu.accelerator.note]
+    notes += [f"{gpu_name(gpu.accelerator.id)}: {gpu.accelerator.note}" for gpu in gpus if gpu.accelerator.note]
     if load.is_trace:
         notes.append("The trace is a finite run: its percentiles are those of this record, not of an endless load.")
     if load.mix.cut_ratio:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from planner.planning.names import candidate_name, counted, gpu_name, hosted_name
+
 Report = dict[str, Any]
 
 
@@ -29,8 +31,8 @@ def _recommended(report: Report) -> Iterator[str]:
         return
     yield from _title("Fleet")
     yield (
-        f"{best['gpus']} × {best['gpu']}: {best['serving_replicas']} serving + {best['spare_replicas']} spare replicas "
-        f"with tensor parallel {best['tp']}"
+        f"{best['gpus']} × {gpu_name(best['gpu'])}: {counted(best['serving_replicas'], 'serving replica')}, "
+        f"{counted(best['spare_replicas'], 'spare')}, {counted(best['tp'], 'GPU')} each (tensor parallel)"
     )
     yield (
         f"Peak hour {load['offered_rps']:.3g} requests/s, {load['utilisation_ratio']:.0%} of the capacity within the "
@@ -77,7 +79,9 @@ def _costs(report: Report) -> Iterator[str]:
         rows.append(("Fleet", f"{_money(span['low'])} to {_money(span['high'])}", _money(span["mid"])))
     for api in report["api"]:
         state = "" if api["available"] else "withdrawn; "
-        rows.append((f"{api['model']} at {api['provider']}", f"{state}{api['source']}", _money(api["usd_per_month"])))
+        rows.append(
+            (hosted_name(api["provider"], api["model"]), f"{state}{api['source']}", _money(api["usd_per_month"]))
+        )
     yield from _table(rows)
 
 
@@ -87,16 +91,18 @@ def _break_even(report: Report) -> Iterator[str]:
         return
     yield from _title("Break-even")
     for row in section["against"]:
-        yield f"{row['model']} at {row['provider']}: {row['sentence']}"
+        yield f"{hosted_name(row['provider'], row['model'])}: {row['sentence']}"
 
 
 def _candidates(report: Report) -> Iterator[str]:
     yield from _title("Candidates")
     for row in report["candidates"]:
+        name = candidate_name(row["gpu"], row["tp"])
         if row["feasible"]:
-            yield f"{row['id']}: {row['gpus']} GPUs, {_money(row['usd_per_month']['mid'])} a month. {row['binding']}"
+            cost = _money(row["usd_per_month"]["mid"])
+            yield f"{name}: {counted(row['gpus'], 'GPU')}, {cost} a month. {row['binding']}"
         else:
-            yield f"{row['id']}: out. {row['reason']['detail']} {row['reason']['nearest_change']}".rstrip()
+            yield f"{name}: out. {row['reason']['detail']} {row['reason']['nearest_change']}".rstrip()
 
 
 def _assumptions(report: Report) -> Iterator[str]:

@@ -10,6 +10,16 @@ from costmodel.breakeven import flip_gpu_price
 from planner.planning.candidates import Candidate
 from planner.planning.load import Load
 from planner.planning.money import FleetBill, Hosted
+from planner.planning.names import (
+    api_model_name,
+    candidate_name,
+    counted,
+    gpu_name,
+    gpus_name,
+    model_name,
+    possessive,
+    provider_name,
+)
 from planner.planning.plain import usd
 from planner.planning.schema import Scenario
 
@@ -19,10 +29,12 @@ def no_fleet_verdict(candidates: Sequence[Candidate], api: Hosted | None) -> dic
     nearest = _nearest(candidates)
     sentence = "No candidate meets the targets."
     if api is not None:
-        sentence += f" {_name(api)} would cost {money(api.bill.exact_usd_per_month)} a month."
+        sentence += f" {_api_name(api)} would cost {money(api.bill.exact_usd_per_month)} a month."
     detail = ""
     if nearest is not None and nearest.reason is not None:
-        detail = f"{nearest.id}: {nearest.reason.detail} {nearest.reason.nearest_change}".strip()
+        name = candidate_name(nearest.gpu.accelerator.id, nearest.tp)
+        change = nearest.reason.nearest_change
+        detail = f"Nearest is {name}: {nearest.reason.detail}" + (f" What would help: {change}" if change else "")
     return {
         "sentence": sentence,
         "detail": detail,
@@ -36,11 +48,13 @@ def no_fleet_verdict(candidates: Sequence[Candidate], api: Hosted | None) -> dic
 def verdict(scenario: Scenario, load: Load, best: Candidate, bill: FleetBill, api: Hosted | None) -> dict[str, Any]:
     """The best fleet against the cheapest API that is offered."""
     fleet_usd = bill.cost.exact_usd_per_month
-    gpus = f"{bill.cost.gpus} {best.gpu.accelerator.id}"
+    gpus = gpus_name(bill.cost.gpus, best.gpu.accelerator.id)
+    assert best.deployment is not None
+    hosting = f"{model_name(best.deployment.model.id)} on {gpus}"
     if api is None:
         spread = _spread(bill.low_usd, bill.high_usd, fleet_usd)
         return {
-            "sentence": f"Self-hosting on {gpus} costs {money(fleet_usd)} a month{spread} and meets every target.",
+            "sentence": f"Self-hosting {hosting} costs {money(fleet_usd)} a month{spread} and meets every target.",
             "detail": _fleet_detail(load, best, bill),
             "choice": "self_host_only",
             "against": None,
@@ -57,8 +71,8 @@ def verdict(scenario: Scenario, load: Load, best: Candidate, bill: FleetBill, ap
         hours_per_month=scenario.billing.hours_per_month,
     )
     return {
-        "sentence": _sentence(choice, gpus, api, saving, low, high),
-        "detail": f"{_fleet_detail(load, best, bill)} {_flip_detail(best, flip, fleet_usd, api, api_usd)}",
+        "sentence": _sentence(choice, hosting, api, saving, low, high),
+        "detail": " ".join((_fleet_detail(load, best, bill), _api_detail(best, flip, choice, api))),
         "choice": choice,
         "against": _against(api),
         "saving_usd_per_month": {"low": usd(low), "mid": usd(saving), "high": usd(high)},
@@ -76,41 +90,54 @@ def money(amount: Decimal) -> str:
     return f"${value:,.0f}"
 
 
-def _sentence(choice: str, gpus: str, api: Hosted, saving: Decimal, low: Decimal, high: Decimal) -> str:
+def money_range(low: Decimal, high: Decimal) -> str:
+    """$6.5k to $37.7k: both ends in the unit of the larger, unless one is far smaller."""
+    ends = sorted((abs(low), abs(high)))
+    if ends[1] < 9_995 or ends[0] * 100 < ends[1]:
+        return f"{money(low)} to {money(high)}"
+    if ends[1] >= 999_500:
+        return f"${abs(low) / 1_000_000:,.2f}M to ${abs(high) / 1_000_000:,.2f}M"
+    return f"${abs(low) / 1_000:,.1f}k to ${abs(high) / 1_000:,.1f}k"
+
+
+def _sentence(choice: str, hosting: str, api: Hosted, saving: Decimal, low: Decimal, high: Decimal) -> str:
     firm = (low > 0) == (high > 0)
     if choice == "self_host":
-        first = f"Self-hosting on {gpus} is {money(saving)} a month cheaper than {_name(api)}"
-        span = f"{money(low)} to {money(high)}" if firm else f"from {money(high)} cheaper to {money(low)} dearer"
+        first = f"Self-hosting {hosting} is {money(saving)} a month cheaper than {_api_name(api)}"
+        span = money_range(low, high) if firm else f"from {money(high)} cheaper to {money(low)} dearer"
     else:
-        first = f"{_name(api)} is {money(saving)} a month cheaper than self-hosting on {gpus}"
-        span = f"{money(high)} to {money(low)}" if firm else f"from {money(low)} cheaper to {money(high)} dearer"
-    return f"{first} ({span})."
+        first = f"{_api_name(api)} is {money(saving)} a month cheaper than self-hosting {hosting}"
+        span = money_range(high, low) if firm else f"from {money(low)} cheaper to {money(high)} dearer"
+    return f"{first} (range: {span})."
 
 
 def _fleet_detail(load: Load, best: Candidate, bill: FleetBill) -> str:
     assert best.fleet is not None
     spare = bill.cost.replicas - best.fleet.serving
-    serving = (
-        f"{best.fleet.serving} serving {_plural('replica', best.fleet.serving)} of {best.tp} {_plural('GPU', best.tp)}"
-    )
+    carry = "carries" if best.fleet.serving == 1 else "carry"
     return (
-        f"{serving} and {spare} spare carry the peak hour of {load.peak_rps:.3g} requests/s within every target; "
-        f"the fleet costs {money(bill.cost.exact_usd_per_month)} a month."
+        f"{counted(best.fleet.serving, 'serving replica')} of {counted(best.tp, 'GPU')} "
+        f"({gpu_name(best.gpu.accelerator.id)}) {carry} the peak hour of {load.peak_rps:.3g} requests/s within every "
+        f"target; {_with(spare)} the fleet costs {money(bill.cost.exact_usd_per_month)} a month."
     )
 
 
-def _flip_detail(best: Candidate, flip: Decimal | None, fleet_usd: Decimal, api: Hosted, api_usd: Decimal) -> str:
+def _with(spare: int) -> str:
+    return f"with {counted(spare, 'spare replica')}" if spare else "without a spare,"
+
+
+def _api_detail(best: Candidate, flip: Decimal | None, choice: str, api: Hosted) -> str:
+    detail = (
+        f"The same tokens cost {money(api.bill.exact_usd_per_month)} a month at {provider_name(api.price.provider)}."
+    )
     if flip is None:
-        return ""
-    side = "below" if fleet_usd > api_usd else "up to"
-    return (
-        f"{_name(api)} costs {money(api_usd)}; self-hosting is cheaper {side} ${flip:.2f} per GPU-hour "
-        f"(counted at ${best.gpu.price.usd_per_gpu_hour:.2f})."
-    )
+        return detail
+    change = "Self-hosting would be cheaper below" if choice == "api" else "Self-hosting stays cheaper up to"
+    return f"{detail} {change} ${flip:.2f} per GPU-hour; ${best.gpu.price.usd_per_gpu_hour:.2f} is counted."
 
 
 def _spread(low: Decimal, high: Decimal, mid: Decimal) -> str:
-    return "" if low == high == mid else f" ({money(low)} to {money(high)})"
+    return "" if low == high == mid else f" (range: {money_range(low, high)})"
 
 
 def _nearest(candidates: Sequence[Candidate]) -> Candidate | None:
@@ -122,13 +149,9 @@ def _nearest(candidates: Sequence[Candidate]) -> Candidate | None:
     )
 
 
-def _name(api: Hosted) -> str:
-    return f"{api.price.model} at {api.price.provider}"
+def _api_name(api: Hosted) -> str:
+    return f"{possessive(provider_name(api.price.provider))} {api_model_name(api.price.model)}"
 
 
 def _against(api: Hosted) -> dict[str, str]:
     return {"provider": api.price.provider, "model": api.price.model}
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"

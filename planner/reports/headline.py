@@ -113,7 +113,8 @@ def _self_host(report: Report, cost: Mapping[str, Any], scale: Scale) -> Figure:
     steps = [
         (
             line["label"],
-            f"{number(line['quantity'])} {line['unit']} × {usd(line['usd_per_unit'], 2)} = {usd(line['usd_per_month'])}"
+            f"{number(line['quantity'])} {line['unit']}s × {usd(line['usd_per_unit'], 2)}"
+            f" = {usd(line['usd_per_month'])}"
             if line.get("usd_per_unit") is not None
             else usd(line["usd_per_month"]),
         )

@@ -105,7 +105,7 @@ def cost_table(report: Report) -> Table | None:
 def _basis(line: Mapping[str, Any]) -> str:
     if line.get("usd_per_unit") is None:
         return str(line.get("basis") or DASH)
-    text = f"{number(line['quantity'])} {line['unit']} × {usd(line['usd_per_unit'], 2)}"
+    text = f"{number(line['quantity'])} {line['unit']}s × {usd(line['usd_per_unit'], 2)}"
     return f"{text} · {tidy(line['basis'])}" if line.get("basis") else text
 
 

@@ -3,28 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-PROVIDERS = {
-    "anthropic": "Anthropic",
-    "aws": "Amazon Bedrock",
-    "azure": "Azure",
-    "bedrock": "Amazon Bedrock",
-    "cerebras": "Cerebras",
-    "deepinfra": "DeepInfra",
-    "deepseek": "DeepSeek",
-    "fireworks": "Fireworks",
-    "google": "Google",
-    "groq": "Groq",
-    "huggingface_cerebras": "Cerebras through Hugging Face",
-    "mistral": "Mistral",
-    "nebius": "Nebius",
-    "novita": "Novita",
-    "openai": "OpenAI",
-    "openrouter": "OpenRouter",
-    "perplexity": "Perplexity",
-    "sambanova": "SambaNova",
-    "together": "Together",
-    "x-ai": "xAI",
-}
+from planner.planning import names as plain
+
 METRICS = {"ttft": "TTFT", "tpot": "TPOT", "itl": "ITL", "e2e": "E2E", "goodput": "Goodput"}
 NBSP = "\N{NO-BREAK SPACE}"
 REASONS = {
@@ -46,19 +26,22 @@ DTYPES = {"bf16": "BF16", "fp16": "FP16", "fp8": "FP8", "int8": "INT8", "w4a16":
 
 def provider(provider_id: str) -> str:
     """ "groq" -> "Groq"; an unknown one stays as it is."""
-    return PROVIDERS.get(provider_id, provider_id)
+    return plain.provider_name(provider_id)
 
 
 def gpu(gpu_id: str) -> str:
     """ "H100-SXM5-80GB" -> "H100 SXM5 80 GB"."""
-    words = gpu_id.replace("-", " ").split()
-    spaced = (f"{word[:-2]}{NBSP}GB" if word.endswith("GB") and word[:-2].isdigit() else word for word in words)
-    return NBSP.join(spaced)
+    return plain.gpu_name(gpu_id).replace(" ", NBSP)
 
 
 def gpu_short(gpu_id: str) -> str:
     """ "H100-SXM5-80GB" -> "H100"."""
-    return gpu_id.split("-")[0] or gpu_id
+    return plain.gpu_short_name(gpu_id).replace(" ", NBSP)
+
+
+def model(model_id: str) -> str:
+    """ "meta-llama/Llama-3.3-70B-Instruct" -> "Llama-3.3-70B-Instruct"."""
+    return plain.model_name(model_id)
 
 
 def dtype(dtype_id: str) -> str:

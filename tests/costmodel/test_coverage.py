@@ -30,13 +30,13 @@ def test_an_unmeasured_pair_is_told_plainly() -> None:
     found = covered("Qwen2.5-7B-Instruct", "A30")
     assert found.state != "measured"
     assert found.rows == 0
-    assert found.sentence.startswith("There is no measured data for Qwen/Qwen2.5-7B-Instruct on A30")
+    assert found.sentence.startswith("No measurement of Qwen2.5-7B-Instruct on A30 with vLLM is known")
 
 
 def test_hardware_of_an_unmeasured_generation_is_extrapolated() -> None:
     found = covered("Llama-3.1-8B", "TPU-v6e")
     assert found.gpu == found.state == "extrapolated"
-    assert "TPU-v6e" in found.sentence
+    assert "TPU v6e" in found.sentence
 
 
 def test_a_custom_model_is_never_measured() -> None:

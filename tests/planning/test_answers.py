@@ -1,20 +1,56 @@
 """Verdict, sensitivity and listings: what is said about the numbers."""
 
+import re
 from datetime import date
 from decimal import Decimal
 
 import pytest
 
 from planner.planning import catalog_listing, result_version
+from planner.planning.names import gpus_name
 from planner.planning.plain import plain, usd
-from planner.planning.verdict import money
+from planner.planning.text_report import text_report
+from planner.planning.verdict import money, money_range
 
 
 def test_the_sentence_names_both_sides_and_the_range(sample):
     sentence = sample["verdict"]["sentence"]
-    assert sample["recommended"]["gpu"] in sentence
-    assert sample["verdict"]["against"]["model"] in sentence
+    assert "self-hosting Llama-3.3-70B-Instruct on" in sentence
+    assert gpus_name(sample["recommended"]["gpus"], sample["recommended"]["gpu"]) in sentence
+    assert "Groq's llama-3.3-70b-versatile" in sentence
     assert sentence.count("$") == 3
+
+
+def test_texts_name_things_and_never_print_ids(sample):
+    texts = [*sample["verdict"].values(), *(row["binding"] for row in sample["candidates"])]
+    texts += [row["what"] for row in sample["provenance"]["sources"]]
+    texts += [sample["provenance"]["coverage"]["sentence"], *sample["provenance"]["notes"]]
+    said = " ".join(text for text in texts if isinstance(text, str))
+    for ident in ("H200-SXM-141GB", "H100-SXM5-80GB", "meta-llama/", "meta.llama", " vllm", "at groq", "at aws"):
+        assert ident not in said, ident
+
+
+def test_the_models_compared_are_an_assumption(sample):
+    rows = {row["what"]: row for row in sample["provenance"]["assumptions"]}
+    assert rows["Models compared"]["value"].startswith("Llama-3.3-70B-Instruct against ")
+
+
+@pytest.mark.parametrize("text", ["1 replicas", "1 GPUs", "1 spares"])
+def test_one_is_singular(sample, text):
+    assert not re.search(rf"\b{text}\b", text_report(sample))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        ("812", "9514", "$812 to $9,514"),
+        ("6545", "37658", "$6.5k to $37.7k"),
+        ("900000", "1234567", "$0.90M to $1.23M"),
+        ("55", "12345", "$55 to $12.3k"),
+    ],
+)
+def test_both_ends_of_a_range_have_one_unit(low, high, text):
+    assert money_range(Decimal(low), Decimal(high)) == text
 
 
 def test_gpu_and_api_prices_move_the_saving_by_a_fifth(sample):
