@@ -73,4 +73,4 @@ def _gpus(priced_at: date) -> tuple[GpuChoice, ...]:
 def _price(rows: Sequence[Row]) -> str:
     prices = [row["usd_per_gpu_hour"] for row in rows]
     spread = between(min(prices), max(prices), lambda value: usd(value, 2))
-    return f"{usd(rows[0]['median_usd_per_gpu_hour'], 2)} median of {len(rows)}, {spread}"
+    return f"{usd(rows[0]['median_usd_per_gpu_hour'], 2)}/h, median of {len(rows)}: {spread}"

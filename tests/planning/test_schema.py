@@ -139,6 +139,21 @@ def test_traffic_has_exactly_one_source():
     assert ("one_of", "/traffic") in faults(changed("traffic.arrival", ...))
 
 
+@pytest.mark.parametrize(
+    ("users", "expected"),
+    [
+        ({}, {("one_of", "/traffic/users")}),
+        ({"active_ratio": 0.2}, {("missing", "/traffic/users/total_users")}),
+        ({"total_users": 100}, {("missing", "/traffic/users/active_ratio")}),
+        ({"active_users": 5, "total_users": 100, "active_ratio": 0.2}, {("one_of", "/traffic/users")}),
+        ({"total_users": 100, "active_ratio": 0.2}, set()),
+    ],
+)
+def test_active_users_are_said_once_and_a_fault_is_told_once(users, expected):
+    document = changed("traffic.users", users | {"requests_per_user_hour": 24})
+    assert {fault for fault in faults(document) if fault[1].startswith("/traffic/users")} == expected
+
+
 def test_the_parts_of_a_bad_request_are_all_named():
     """Negative price, NaN length as text, 1e400 users and half a replica, in one answer."""
     text = json.dumps(SUPPORT_CHAT)

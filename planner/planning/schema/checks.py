@@ -251,15 +251,16 @@ def _users(data: dict[str, Any]) -> Found:
     if not isinstance(users, dict):
         return
     direct, share = users.get("active_users") is not None, users.get("total_users") is not None
-    if direct == share:
+    shared = users.get("active_ratio") is not None
+    if direct == share and (share or not shared):
         yield FieldError(
             "one_of",
             "/traffic/users",
             "",
             "active_users, or total_users with active_ratio",
-            "Say how many users are active.",
+            "Say how many users are active: their number, or all users and the share that is active.",
         )
-    if share != (users.get("active_ratio") is not None):
+    if share != shared:
         name = "active_ratio" if share else "total_users"
         yield FieldError(
             "missing",

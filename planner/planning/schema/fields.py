@@ -33,8 +33,9 @@ class Range:
 
     @property
     def allowed(self) -> str:
-        start = f"above {self.low:g}" if self.above else f"{self.low:g}"
-        return f"{start} to {self.high:.12g} {self.unit}".rstrip()
+        if self.above:
+            return f"above {self.low:g} and at most {self.high:.12g} {self.unit}".rstrip()
+        return f"{self.low:g} to {self.high:.12g} {self.unit}".rstrip()
 
     def check(self, value: float) -> float:
         if isinstance(value, float) and not math.isfinite(value):

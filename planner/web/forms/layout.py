@@ -84,6 +84,7 @@ _SIZES = (
     ("vocab", "Vocabulary", True),
     ("max_context", "Longest context", True),
 )
+_SIZE_HELP = {"n_kv_heads": "Key and value heads; fewer than query heads with grouped-query attention."}
 API_ROWS = 4
 
 SECTIONS: tuple[Section, ...] = (
@@ -93,7 +94,13 @@ SECTIONS: tuple[Section, ...] = (
         (
             Group((Item("model.id", "Model", "models", wide=True),), ways=("id",)),
             Group((Item("model.hf_config", "config.json", "area", wide=True),), ways=("config",)),
-            Group(tuple(Item(f"model.{name}", label, optional=opt) for name, label, opt in _SIZES), ways=("sizes",)),
+            Group(
+                tuple(
+                    Item(f"model.{name}", label, optional=opt, help=_SIZE_HELP.get(name, ""))
+                    for name, label, opt in _SIZES
+                ),
+                ways=("sizes",),
+            ),
             Group(
                 (
                     Item("model.weight_dtype", "Weights"),
@@ -121,8 +128,14 @@ SECTIONS: tuple[Section, ...] = (
             ),
             Group(
                 (
-                    Item("traffic.users.total_users", "Users"),
-                    Item("traffic.users.active_ratio", "Share active at a time"),
+                    Item(
+                        "traffic.users.total_users", "Users", help="All users; with the share that is active at a time."
+                    ),
+                    Item(
+                        "traffic.users.active_ratio",
+                        "Share active at a time",
+                        help="Share of all users who are active at one time, mean over the week.",
+                    ),
                     Item("traffic.users.requests_per_user_hour", "Requests of an active user"),
                     Item("traffic.users.active_users", "Or: users active at a time", optional=True),
                 ),
@@ -132,14 +145,24 @@ SECTIONS: tuple[Section, ...] = (
             Group(
                 (
                     Item("traffic.trace.csv", "Trace file", "file", wide=True, optional=True),
-                    Item("traffic.trace.builtin", "Or a recorded trace", "text", optional=True),
+                    Item(
+                        "traffic.trace.builtin",
+                        "Or a trace that comes along",
+                        "text",
+                        optional=True,
+                        help="azure-conversation-2023: an hour of a chat service, published by Microsoft.",
+                    ),
                 ),
                 title="Recorded requests",
                 ways=("trace",),
             ),
             Group(
                 (
-                    Item("traffic.shape.kind", "Shape of the week"),
+                    Item(
+                        "traffic.shape.kind",
+                        "Shape of the week",
+                        help="How the load rises and falls over the 168 hours of a week.",
+                    ),
                     Item("traffic.shape.peak_to_mean", "Peak ÷ mean", optional=True),
                 ),
                 title="The week",
@@ -178,7 +201,18 @@ SECTIONS: tuple[Section, ...] = (
         "hardware",
         "Hardware",
         (
-            Group((Item("hardware.gpus", "GPUs to try", "gpus", wide=True),)),
+            Group(
+                (
+                    Item(
+                        "hardware.gpus",
+                        "GPUs to try",
+                        "gpus",
+                        wide=True,
+                        help="Prices are per GPU-hour: the median of on-demand listings, how many, and their span. "
+                        "Beside a ticked GPU you can enter what you pay.",
+                    ),
+                )
+            ),
             Group((Item("hardware.tensor_parallel", "Tensor-parallel sizes", "list", optional=True),)),
         ),
     ),
@@ -197,7 +231,8 @@ SECTIONS: tuple[Section, ...] = (
                 )
             ),
         ),
-        open=False,
+        note="The verdict compares your own fleet with these at list prices, for the same tokens. Choose models that "
+        "would do your job as well: answers are not compared.",
     ),
     Section(
         "engine",

@@ -126,15 +126,22 @@ def _section(section: Section, values: Values, by_field: Mapping[str, tuple[Prob
 
 
 def _now(section: Section, groups: Sequence[GroupView], chosen: str) -> str:
-    """What a closed section holds, in a line."""
+    """What a closed section holds, in a line: values that speak for themselves, the others after their labels."""
     said = [
-        field.value + (f" {field.unit}" if field.unit in SAID_UNITS else "")
+        _said(field)
         for group in groups
         if not group.ways or chosen in group.ways.split()
         for field in group.fields
         if field.value and field.widget not in ("file", "area", "gpus")
     ]
     return ", ".join(said[:4])
+
+
+def _said(field: FieldView) -> str:
+    named = dict(field.options).get(field.value, field.value)
+    if field.unit in SAID_UNITS:
+        return f"{named} {field.unit}"
+    return f"{field.label} {named}" if field.numeric or field.name == "priced_at" else named
 
 
 def _group(group: Group, values: Values, by_field: Mapping[str, tuple[Problem, ...]]) -> GroupView:

@@ -4,12 +4,16 @@ from typing import Any
 
 from django import template
 
-from planner.reports import numbers
+from planner.reports import names, numbers
 from planner.reports.glossary import GLOSSARY
 from planner.reports.marks import WIDTH, Mark
 from planner.reports.parts import Chart, Fact, Figure, How, State, Table
 
 register = template.Library()
+
+register.filter("gpu_name", names.gpu)
+register.filter("model_name", names.model)
+register.filter("provider_name", names.provider)
 
 ICONS: dict[State, str] = {"yes": "check", "no": "x", "dash": "dash", "clock": "clock", "run": "run", "": ""}
 _COUNTER = "_staircase_tips"

@@ -58,7 +58,10 @@ def sign_in_link(request: HttpRequest, secret: str) -> HttpResponse:
     link = sign_in_link_use(secret=secret)
     if link is None:
         context = {"status": 410, "title": "This link is used up"}
-        context["detail"] = "A sign-in link works once and for 30 minutes. Start Staircase again for a new one."
+        context["detail"] = (
+            "A sign-in link works once and for 30 minutes. "
+            "Sign in with your password, or start Staircase again for a new link."
+        )
         return render(request, "pages/error.html", context, status=410)
     login(request, link.user, backend=MODEL_BACKEND)
     local = url_has_allowed_host_and_scheme(link.next_path, allowed_hosts=None) and link.next_path.startswith("/")

@@ -1,4 +1,5 @@
 import json
+import re
 from typing import Any
 
 import pytest
@@ -30,6 +31,18 @@ def test_every_field_of_the_form_is_one_of_the_schema() -> None:
     for item in items():
         schema = field_schema(item.path)
         assert schema.help or schema.choices, item.path
+
+
+def test_help_beside_a_field_names_no_key_of_the_document() -> None:
+    keys = re.compile(r"\b(?:active_ratio|total_users|n_heads|params_total_b|business_hours|priced_at)\b")
+    for item in items():
+        assert not keys.search(item.help or field_schema(item.path).help), item.path
+
+
+def test_a_closed_section_says_what_its_numbers_are(editor: Client) -> None:
+    page = editor.get(NEW).content.decode()
+    assert re.search(r"730 hours, Spare replicas 1, Prices of \d{4}-\d\d-\d\d, Seed 1<", page)
+    assert '<span class="now">vLLM</span>' in page
 
 
 def test_the_form_opens_with_the_sample(editor: Client) -> None:

@@ -42,7 +42,10 @@ def set_report(run: Run, report: dict[str, object]) -> None:
 def test_the_first_page_asks_the_question(client: Client) -> None:
     page = client.get("/").content.decode()
     assert "How many GPUs, and is it cheaper than the API?" in page
-    assert "Llama-3.3-70B" in page
+    assert "Llama-3.3-70B-Instruct" in page
+    assert "Groq" in page
+    assert "meta-llama/" not in page
+    assert "H200-SXM-141GB" not in page
     assert "Sign in" in page
 
 
