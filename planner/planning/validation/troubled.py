@@ -1,7 +1,8 @@
-"""Measured rows that are not counted, by rules on what the row is, never on how a prediction came out.
+"""Measured rows that are not counted, by rules on what the row is; none looks at a prediction.
 
-Grounds are faults of the measurement seen in the row and its twins: figures that contradict each other, runs faster
-than identical runs beside them, clients that were the limit. The grounds were set before the shipped constants were.
+The list comes from an earlier study of the same rows, which no formula fitted, and was taken over unchanged before the
+shipped constants were fitted. Grounds: figures that contradict each other or identical runs beside them, clients that
+were the limit, runs that their own authors doubt.
 """
 
 from __future__ import annotations
