@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "tensorrt-llm": "TensorRT-LLM"}
 PROVIDERS = {
@@ -125,6 +126,12 @@ def api_model_name(model: str) -> str:
     name = model_name(model)
     found = BEDROCK_ID.fullmatch(name)
     return found["name"] if found else name
+
+
+def exact_usd(usd: Decimal) -> str:
+    """`$10.00`, `$3.945`: at least two decimals, and no more than the price has."""
+    digits = -int(usd.normalize().as_tuple().exponent)
+    return f"${usd:,.{max(2, digits)}f}"
 
 
 def counted(count: int, word: str) -> str:

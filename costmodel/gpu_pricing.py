@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Literal
 
+from costmodel.display_names import exact_usd
 from costmodel.gpu_listings import AsOf, GpuListing, gpu_listings
 from costmodel.money import Number, PriceUnknownError, to_decimal
 
@@ -165,24 +166,24 @@ def _override_price(
         basis="override",
         listings=used,
         unused=unused,
-        sentence=f"${usd_per_gpu_hour} per GPU-hour, as given",
+        sentence=f"{exact_usd(usd_per_gpu_hour)} per GPU-hour, as given",
     )
 
 
 def _median_sentence(middle: Decimal, used: Sequence[GpuListing], unused: Sequence[GpuListing], priced_at: date) -> str:
     if len(used) == 1:
         only = f"the only on-demand listing ({used[0].provider}, {used[0].as_of.text})"
-        return f"${middle} per GPU-hour: {only} in the {WINDOW_DAYS} days before {priced_at}"
+        return f"{exact_usd(middle)} per GPU-hour: {only} in the {WINDOW_DAYS} days before {priced_at}"
     providers = len({listing.provider for listing in used})
     labelled = sum(1 for listing in used if listing.labels)
     parts = [
-        f"${middle} per GPU-hour: median of {len(used)} on-demand listings of {providers} providers in the "
-        f"{WINDOW_DAYS} days before {priced_at}, ${_on_demand(used[0])} to ${_on_demand(used[-1])}"
+        f"{exact_usd(middle)} per GPU-hour: median of {len(used)} on-demand listings of {providers} providers in the "
+        f"{WINDOW_DAYS} days before {priced_at}, {exact_usd(_on_demand(used[0]))} to {exact_usd(_on_demand(used[-1]))}"
     ]
     if labelled:
         parts.append(f"{labelled} of them are averages, community, marketplace or resale offers, or have changed since")
     if unused:
-        parts.append(f"{len(unused)} not used, as not surely dated in those days")
+        parts.append(f"{len(unused)} more not used, as their dates are uncertain or outside those days")
     return "; ".join(parts)
 
 
@@ -193,7 +194,7 @@ def _unknown(
     detail = f"no on-demand listing{where} in the {WINDOW_DAYS} days before {priced_at}"
     if unused:
         latest = max(unused, key=lambda listing: (listing.as_of.last_day, listing.provider))
-        detail += f" (nearest: ${_on_demand(latest)} by {latest.provider}, {latest.as_of.text}, not used)"
+        detail += f" (nearest: {exact_usd(_on_demand(latest))} by {latest.provider}, {latest.as_of.text}, not used)"
     return PriceUnknownError(
         accelerator_id, detail=detail, needed="Give your own price per GPU-hour, or choose another date or region"
     )

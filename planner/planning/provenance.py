@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from costmodel import load_catalog
@@ -13,7 +14,7 @@ from planner.planning.intervals import Sized
 from planner.planning.inventory import Gpu
 from planner.planning.load import USUAL_PEAK_TO_MEAN
 from planner.planning.money import Hosted
-from planner.planning.names import engine_name, gpu_name, hosted_name, model_name, renter_name
+from planner.planning.names import engine_name, exact_usd, gpu_name, hosted_name, model_name, renter_name
 from planner.planning.report_rows import coverage_row
 from planner.planning.schema import SCHEMA_VERSION, canonical_json, scenario_digest
 from planner.planning.version import ENGINE_VERSION
@@ -86,9 +87,13 @@ def _gpu_rows(gpu: Gpu) -> list[dict[str, str]]:
     rows.append(_source(f"{name}, price", price.sentence, "the listings below", str(price.priced_at), ""))
     for listing in price.listings:
         what = f"{name} at {renter_name(listing.provider)}, {listing.region}".rstrip(", ")
-        amount = f"${listing.on_demand_usd_per_gpu_hour} per GPU-hour"
+        amount = _amount(listing.on_demand_usd_per_gpu_hour)
         rows.append(_source(what, amount, listing.source, listing.as_of.text, ""))
     return rows
+
+
+def _amount(usd_per_gpu_hour: Decimal | None) -> str:
+    return "" if usd_per_gpu_hour is None else f"{exact_usd(usd_per_gpu_hour)} per GPU-hour"
 
 
 def _model_value(job: Job) -> str:

@@ -50,7 +50,8 @@ GLOSSARY: Final[dict[str, tuple[str, str]]] = {
     ),
     "interval": (
         "Interval",
-        "Where the value is expected in 80 of 100 cases, from the step-time error and from simulation noise.",
+        "From fast to slow steps: of ten held-out measurements, eight lay between the two. A cost interval also spans "
+        "the middle half of the listed GPU prices.",
     ),
     "seats": ("Seats", "Sequences that one replica may serve at once (max_num_seqs)."),
     "breakeven": ("Break-even", "The load at which self-hosting and the API cost the same."),

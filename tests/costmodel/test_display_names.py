@@ -1,5 +1,7 @@
 """Ids as people say them."""
 
+from decimal import Decimal
+
 import pytest
 
 from costmodel import display_names as names
@@ -47,3 +49,8 @@ def test_providers_through_another() -> None:
 
 def test_counts() -> None:
     assert [names.counted(count, "GPU") for count in (0, 1, 2, 1200)] == ["0 GPUs", "1 GPU", "2 GPUs", "1,200 GPUs"]
+
+
+def test_prices_keep_what_they_have_and_two_decimals() -> None:
+    texts = [names.exact_usd(Decimal(text)) for text in ("10.0", "3.945", "4", "0.0375", "0", "1E+1")]
+    assert texts == ["$10.00", "$3.945", "$4.00", "$0.0375", "$0.00", "$10.00"]

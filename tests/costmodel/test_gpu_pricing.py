@@ -101,7 +101,7 @@ def test_old_listings_are_not_used_but_mentioned() -> None:
     mixed = (*THREE, *listings("X,gcp,a3,8,asia,11.06,,,4.86,2026,e,"))
     price = gpu_price("X", PRICED_AT, listings=mixed)
     assert [listing.provider for listing in price.unused] == ["gcp"]
-    assert "1 not used" in price.sentence
+    assert "1 more not used" in price.sentence
 
 
 def test_only_old_listings_leave_the_price_unknown_and_say_so() -> None:

@@ -147,7 +147,7 @@ SECTIONS: tuple[Section, ...] = (
                     Item("traffic.trace.csv", "Trace file", "file", wide=True, optional=True),
                     Item(
                         "traffic.trace.builtin",
-                        "Or a trace that comes along",
+                        "Or a built-in trace",
                         "text",
                         optional=True,
                         help="azure-conversation-2023: an hour of a chat service, published by Microsoft.",
