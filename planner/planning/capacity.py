@@ -45,8 +45,9 @@ class Run:
         missed = next((item for item in self.judged if not item.met), None)
         if missed is None:
             return ""
-        value = "never" if missed.predicted is None else missed.target.show(missed.predicted)
-        return f"{missed.target.label} is {value} (target {missed.target.show(missed.target.limit)})"
+        if missed.predicted is None:
+            return f"{missed.target.label} cannot be told from {missed.samples} values"
+        return f"{missed.target.label} is {missed.shown} (target {missed.target.show(missed.target.limit)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +84,9 @@ def run_at(replica: Replica, load: Load, targets: Targets, rate_rps: float, coun
 
 
 def _backlog_rps(log: EventLog) -> float:
-    """Requests still unadmitted when the last one arrives, per second of the run."""
+    """Earlier requests still unadmitted when the last one arrives, per second of the run."""
     last = int(log.arrival_ps[-1])
-    waiting = np.count_nonzero((log.admitted_ps < 0) | (log.admitted_ps > last))
+    waiting = np.count_nonzero(((log.admitted_ps < 0) | (log.admitted_ps > last)) & (log.arrival_ps < last))
     return float(waiting / (last / 1e12)) if last else 0.0
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from costmodel import Deployment, Parallelism, Problem
 from costmodel.parallelism import divisibility_problems
 from costmodel.steptime import decode_floor_s
 from planner.planning.capacity import Capacity
 from planner.planning.load import Load
-from planner.planning.replica import Replica, lone_stream
-from planner.planning.targets import Judged, Targets, judge, latencies
+from planner.planning.replica import LONE_GAP_PS, Replica, lone_stream
+from planner.planning.targets import Targets, judge, latencies
+from simulator.statistics import nearest_rank
 
 REMEDIES = {
     "ttft": "Higher tensor parallel, a faster GPU, shorter prompts, or a target above {value}.",
@@ -51,46 +55,53 @@ def engine_reason(error: Exception, deployment: Deployment) -> Reason:
 
 
 def tpot_floor_reason(deployment: Deployment, load: Load, targets: Targets) -> Reason | None:
-    """Each decode step reads all weights once: bytes over bandwidth is a floor that no load changes."""
-    tightest = targets.tightest_ms("tpot")
-    if tightest is None:
-        return None
-    limit_ms, percentile = tightest
-    floor_ms = decode_floor_s(deployment, load.mix.context_tokens_mean) * 1e3
-    if floor_ms <= limit_ms:
-        return None
-    detail = (
-        f"One step reads the weights and the context of a sequence in {floor_ms:.3g} ms at full memory bandwidth; "
-        f"TPOT p{percentile} is to be {limit_ms:g} ms. More replicas do not change that."
-    )
-    return Reason("tpot_below_bandwidth_floor", detail, _faster(deployment, load, limit_ms))
+    """Each decode step reads all weights once: bytes over bandwidth is a floor that no load changes. The context is
+    that of the request which stands at the target's percentile."""
+    contexts = np.sort(load.mix.decode_context_tokens)
+    for target in targets.all:
+        if target.metric != "tpot" or target.percentile is None or not len(contexts):
+            continue
+        context_tokens = nearest_rank(contexts, target.percentile)
+        floor_ms = decode_floor_s(deployment, context_tokens) * 1e3
+        if floor_ms > target.limit:
+            detail = (
+                f"One step reads the weights and a context of {context_tokens:,.0f} tokens in {floor_ms:.3g} ms at "
+                f"full memory bandwidth; {target.label} is to be {target.limit:g} ms. More replicas do not change that."
+            )
+            return Reason("tpot_below_bandwidth_floor", detail, _faster(deployment, context_tokens, target.limit))
+    return None
 
 
-def _faster(deployment: Deployment, load: Load, limit_ms: float) -> str:
+def _faster(deployment: Deployment, context_tokens: float, limit_ms: float) -> str:
     """The smallest tensor-parallel size within the node whose floor is below the target."""
     tp = deployment.parallelism.tp
     while (tp := tp * 2) <= deployment.accelerator.gpus_per_node:
         wider = replace(deployment, parallelism=Parallelism(tp=tp))
         if divisibility_problems(deployment.model, wider.parallelism, deployment.weights):
             break
-        if decode_floor_s(wider, load.mix.context_tokens_mean) * 1e3 <= limit_ms:
+        if decode_floor_s(wider, context_tokens) * 1e3 <= limit_ms:
             return f"Tensor parallel {tp} makes it possible; so may fewer bytes per weight."
     return "Fewer bytes per weight, a GPU with more bandwidth, or a looser target."
 
 
 def lone_request_reason(replica: Replica, load: Load, targets: Targets) -> Reason | None:
-    """What an idle replica misses with requests that never meet."""
-    log = replica.run(lone_stream(load))
+    """What an idle replica misses with requests that never meet, or what such requests cannot show at all."""
+    stream = lone_stream(load)
+    log = replica.run(stream, until_ps=int(stream.arrival_ps[-1]) + LONE_GAP_PS)
     missed = next((item for item in judge(targets, latencies([log], steady=False)) if not item.met), None)
     if missed is None:
         return None
-    value = _shown(missed)
+    label, limit = missed.target.label, missed.target.show(missed.target.limit)
+    if missed.predicted is None:
+        detail = f"{label} cannot be told: of {len(log):,} requests only {missed.samples} have a value of it."
+        return Reason("too_few_samples", detail, "Take this target out, or state longer outputs.")
     detail = (
-        f"Even without other load {missed.target.label} is {value}; the target is "
-        f"{missed.target.show(missed.target.limit)}. More replicas do not change that."
+        f"Even without other load {label} is {missed.shown}; the target is {limit}. More replicas do not change that."
     )
-    code = f"{missed.target.metric}_of_single_request"
-    return Reason(code, detail, REMEDIES[missed.target.metric].format(value=value))
+    remedy = REMEDIES[missed.target.metric]
+    if math.isinf(missed.predicted):
+        remedy = remedy.replace(", or a target above {value}", "")
+    return Reason(f"{missed.target.metric}_of_single_request", detail, remedy.format(value=missed.shown))
 
 
 def load_reason(capacity: Capacity, load: Load) -> Reason:
@@ -104,12 +115,10 @@ def load_reason(capacity: Capacity, load: Load) -> Reason:
     return Reason("load", detail, "Looser targets, a faster replica, or a queue in front that evens out bursts.")
 
 
-def _shown(item: Judged) -> str:
-    return "not reached" if item.predicted is None else item.target.show(item.predicted)
-
-
 def _sentence(text: str) -> str:
     text = text.strip()
     if not text:
         return ""
+    if "_" in text.split()[0]:  # the name of a setting is spelt as it is
+        return text + ("" if text.endswith(".") else ".")
     return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from planner.planning.builtin_traces import load_builtin_trace
 from planner.planning.lengths import IntArray, ordered_lengths
 from planner.planning.schema import Scenario
 from planner.planning.schema.traffic import Constant, Gamma, SharedPrefix, Traffic
-from planner.planning.schema.traffic import Trace as TraceField
-from planner.planning.traces import Trace, read_trace_csv, rows_in_ns, trace_from_rows
+from planner.planning.trace_source import load_trace
+from planner.planning.traces import Trace
 from simulator import Workload, weekly_shape
 
 PS_PER_S = 10**12
@@ -49,6 +48,12 @@ class Mix:
         p, n = self.prompt_tokens.astype(np.float64), self.output_tokens.astype(np.float64)
         return float((p * n).mean() / n.mean() + (n * n).mean() / (2 * n.mean()))
 
+    @property
+    def decode_context_tokens(self) -> npt.NDArray[np.float64]:
+        """Mean context of each request while it decodes, p + n/2; without those of one token, which never do."""
+        several = self.output_tokens > 1
+        return np.asarray(self.prompt_tokens[several] + self.output_tokens[several] / 2)
+
 
 @dataclass(frozen=True, slots=True)
 class ChainStep:
@@ -81,16 +86,6 @@ class Load:
     @property
     def is_trace(self) -> bool:
         return self.trace_arrival_ps is not None
-
-
-def load_trace(field: TraceField) -> Trace:
-    """The trace that a scenario names or carries. Raises ScenarioInvalid where it cannot be used."""
-    if field.builtin is not None:
-        return load_builtin_trace(field.builtin)
-    if field.csv is not None:
-        return read_trace_csv(field.csv)
-    assert field.rows is not None
-    return trace_from_rows(rows_in_ns(field.rows), pointer="/traffic/trace/rows", name="trace of the scenario")
 
 
 def scenario_load(scenario: Scenario, max_model_len: int) -> Load:
@@ -130,7 +125,8 @@ def replica_stream(load: Load, rate_rps: float, count: int, *, replicas: int = 1
     A trace is scaled in time to the rate, with its lengths and bursts, and every `replicas`-th request is taken; it is
     never repeated. Otherwise `count` requests are drawn: dealing round robin makes the gaps of one replica sums of
     `replicas` gaps, which for gamma gaps are gamma again. The same seed gives the same draws at every rate, so that
-    two rates can be compared. A stream lasts at most 23 days: rates so low that they need longer are raised to that,
+    two rates can be compared; they are stretched so that the run has the rate asked for and not by chance 1 % (bursts:
+    several %) more or less. A stream lasts at most 23 days: rates so low that they need longer are raised to that,
     where requests hardly ever meet anyway.
     """
     if load.trace_arrival_ps is not None:
@@ -140,7 +136,8 @@ def replica_stream(load: Load, rate_rps: float, count: int, *, replicas: int = 1
         return _workload(load, arrival_ps, load.mix.prompt_tokens[own], load.mix.output_tokens[own], replica)
     rng = np.random.default_rng([load.seed, 1, replica])
     unit_times = np.cumsum(_unit_gaps(load.gap_shape * replicas, count, rng))
-    gap_s = min(replicas / rate_rps, MAX_STREAM_S / float(unit_times[-1]))
+    unit_times *= count / unit_times[-1]
+    gap_s = min(replicas / rate_rps, MAX_STREAM_S / count)
     arrival_ps = np.rint(unit_times * gap_s * PS_PER_S).astype(np.int64)
     order = _balanced_order(len(load.mix.prompt_tokens), count, rng)
     return _workload(load, arrival_ps, load.mix.prompt_tokens[order], load.mix.output_tokens[order], replica)

@@ -14,6 +14,12 @@ from planner.planning.load import Load, Mix
 from simulator import EngineConfig, EventLog, StepTime, Workload, simulate
 
 LEAST_BLOCK_TOKENS = 16
+LEAST_SEATS = 0.05
+SEATS_TRIED = 512
+LONE_GAP_PS = 3_700 * 10**12
+"""Above the largest target, an hour."""
+LONE_REQUESTS = 600
+"""With the gap 26 days, which the simulator's clock holds; enough for a p99."""
 
 Tick = Callable[[], None]
 """Called between requests of a simulation; raises PlanCancelled when someone asked to stop."""
@@ -94,11 +100,13 @@ def scaled(step_time: StepTime, ratio: float) -> StepTime:
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """Closed form of a steady replica. saturation_rps: no load beyond it can be served. start_rps: where a search for
-    the rate at a TPOT target starts, with `concurrency` sequences running."""
+    the rate at a TPOT target starts, with `concurrency` sequences running. within_limit: whether any mean step meets
+    the target; where none does, the start is one sequence."""
 
     saturation_rps: float
     start_rps: float
     concurrency: float
+    within_limit: bool = True
 
 
 def estimate(replica: Replica, mix: Mix, tpot_limit_ms: float | None) -> Estimate:
@@ -107,41 +115,50 @@ def estimate(replica: Replica, mix: Mix, tpot_limit_ms: float | None) -> Estimat
     With E[p] prompt and E[n] output tokens a step of n sequences admits n / E[n] requests, so it holds
     T = n + n·E[p'] / E[n] tokens (p' without cached prefixes), lasts f(T, n, S) and serves n / (E[n]·f) requests a
     second. The best n within seats, pool and token budget gives saturation; the best with f below the TPOT limit the
-    start.
+    start. n is a mean and takes any value, below 1 too: a prompt beyond the budget is spread over several steps.
     """
     config, step = replica.config, replica.step_time
     output = mix.output_tokens_mean
-    cached = mix.prefix_tokens if config.enable_prefix_caching else 0
+    cached = float(mix.prefix_tokens if config.enable_prefix_caching else 0)
     prompt = max(1.0, mix.prompt_tokens_mean - cached)
-    pairs = float((mix.prompt_tokens.astype(np.float64) ** 2 / 2).mean())
-    pool = config.num_blocks * config.block_size / (mix.context_tokens_mean + config.block_size / 2)
-    most = max(1, int(min(config.max_num_seqs, pool)))
-    seats = np.unique(np.rint(np.geomspace(1, most, 64)).astype(np.int64))
+    pairs = float(((mix.prompt_tokens.astype(np.float64) ** 2 - cached**2) / 2).mean())
+    budget = config.max_num_batched_tokens / (1 + prompt / output)
+    fits = min(float(config.max_num_seqs), _sequences_in_pool(config, mix), budget)
+    seats = np.geomspace(min(LEAST_SEATS, fits / 2), fits, SEATS_TRIED)
     admitted = seats / output
-    tokens = seats + admitted * prompt
-    within = tokens <= config.max_num_batched_tokens
-    if not within.any():
-        within[0] = True
-    seats, admitted = seats[within], admitted[within]
-    tokens = np.minimum(tokens[within], config.max_num_batched_tokens)
+    table = np.arange(len(step.seats_ps))
+    context_ps = np.interp(seats, table, step.context_ps)
     step_ps = (
-        step.tokens_ps[np.ceil(tokens).astype(np.int64)]
-        + step.seats_ps[seats]
-        + step.context_ps[seats] * seats * mix.context_tokens_mean
+        np.interp(np.maximum(1.0, seats + admitted * prompt), np.arange(len(step.tokens_ps)), step.tokens_ps)
+        + np.interp(seats, table, step.seats_ps)
+        + context_ps * (seats * mix.context_tokens_mean + admitted * cached)
         + admitted * (pairs * step.prefill_pair_ps + step.prefill_seq_ps)
     )
     rates = admitted / (step_ps * 1e-12)
     fast = step_ps * 1e-9 <= (tpot_limit_ms or np.inf)
-    best = int(np.argmax(np.where(fast, rates, -1.0))) if fast.any() else 0
-    return Estimate(float(rates.max()), float(rates[best]), float(seats[best]))
+    best = np.argmax(np.where(fast, rates, -1.0)) if fast.any() else np.argmin(np.abs(seats - 1))
+    return Estimate(float(rates.max()), float(rates[best]), float(seats[best]), bool(fast.any()))
 
 
-def lone_stream(load: Load, count: int = 1_000, gap_s: float = 600.0) -> Workload:
-    """Requests of the mix so far apart that none meets another: what an idle replica does."""
+def _sequences_in_pool(config: EngineConfig, mix: Mix) -> float:
+    """Sequences of the mean context that the pool holds; those of a group share their prefix where it is cached."""
+    pool, each = config.num_blocks * config.block_size, mix.context_tokens_mean + config.block_size / 2
+    apart = pool / each
+    shared = float(mix.prefix_groups * mix.prefix_tokens if config.enable_prefix_caching else 0)
+    if not shared or apart <= mix.prefix_groups:
+        return apart
+    return (pool - shared) / (each - mix.prefix_tokens)
+
+
+def lone_stream(load: Load, count: int = LONE_REQUESTS) -> Workload:
+    """Requests of the mix so far apart that none meets another: what an idle replica does, with its one shared
+    prefix cached. Those that need longer than the gap are beyond every target of TTFT and E2E."""
     mix = load.mix
     places = ((np.arange(count) + 0.5) * len(mix.prompt_tokens) / count).astype(np.int64)
     return Workload(
-        arrival_ps=(np.arange(count) * gap_s * 1e12).astype(np.int64),
+        arrival_ps=np.arange(count, dtype=np.int64) * LONE_GAP_PS,
         prompt_tokens=mix.prompt_tokens[places],
         output_tokens=mix.output_tokens[places],
+        prefix_group=np.zeros(count, np.int64) if mix.prefix_tokens else None,
+        prefix_tokens=np.minimum(mix.prefix_tokens, mix.prompt_tokens[places]) if mix.prefix_tokens else None,
     )

@@ -135,6 +135,13 @@ class Judged:
     samples: int
 
     @property
+    def shown(self) -> str:
+        """In words; infinite is what some requests never reach."""
+        if self.predicted is None:
+            return "unknown"
+        return "never reached" if math.isinf(self.predicted) else self.target.show(self.predicted)
+
+    @property
     def met(self) -> bool:
         return self.predicted is not None and self.target.met_by(self.predicted)
 

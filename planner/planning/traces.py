@@ -154,6 +154,10 @@ def _check_trace(trace: Trace, pointer: str) -> None:
         _fail("trace_too_long", pointer, f"{trace.span_s:.6g} s", f"at most {MAX_SPAN_S} s", detail)
     if int(np.count_nonzero(trace.served)) < 2:
         _fail("trace_no_requests", pointer, "no served rows", "at least 2 served rows", "Every request failed.")
+    served = trace.arrival_ns[trace.served]
+    if served[0] == served[-1]:
+        detail = "All served rows have one time; there is no rate."
+        _fail("trace_no_span", pointer, "0 s", "served rows at two different times", detail)
     if not 0.0001 <= trace.rate_rps <= 10_000:
         detail = f"The rate of the trace is {trace.rate_rps:g} requests/s."
         _fail("out_of_range", pointer, f"{trace.rate_rps:g}", "0.0001 to 10000 requests/s", detail)

@@ -235,6 +235,15 @@ def test_a_fault_of_a_pasted_config_stands_at_its_place_with_what_was_given():
     }
 
 
+def test_a_flood_of_faults_is_cut_and_hides_no_other_kind():
+    document = changed("traffic", {"trace": {"rows": [["x"]] * 5_000}})
+    document["slo"] = {"window": "month"}
+    found = faults(document)
+    assert ("missing", "/slo") in found
+    assert ("not_offered_yet", "/slo/window") in found
+    assert len(errors_of(document)) < 150
+
+
 def test_given_values_are_cut_in_errors():
     with pytest.raises(ScenarioInvalid) as caught:
         parse_scenario(changed("priced_at", "x" * 10_000))

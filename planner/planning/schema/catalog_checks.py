@@ -27,9 +27,10 @@ from planner.planning.errors import FieldError, ScenarioInvalid, pointer, show
 from planner.planning.inventory import resolve_gpu, resolve_model
 from planner.planning.schema.checks import Found, number, part
 from planner.planning.schema.model import CustomAccelerator, Hardware, Model
+from planner.planning.schema.samples import single_token_errors, trace_sample_errors
 from planner.planning.schema.scenario import Api, Engine
 from planner.planning.schema.traffic import Shape, Trace
-from planner.planning.traces import read_trace_csv, rows_in_ns, trace_from_rows
+from planner.planning.trace_source import load_trace
 from simulator import SimulatorError, weekly_shape
 
 USUAL_TP = (1, 2, 4, 8)
@@ -212,22 +213,20 @@ def _traffic(data: dict[str, Any]) -> Found:
             yield FieldError("out_of_range", "/traffic/shape/peak_to_mean", given, "see detail", f"{error}.")
     trace = _valid(Trace, part(data, "traffic", "trace"))
     if isinstance(trace, Trace):
-        yield from _trace(trace)
+        yield from _trace(data, trace)
+    else:
+        yield from single_token_errors(data)
 
 
-def _trace(trace: Trace) -> Found:
+def _trace(data: dict[str, Any], trace: Trace) -> Found:
     if sum(value is not None for value in (trace.builtin, trace.csv, trace.rows)) != 1:
         return
-    if trace.builtin is not None:
-        if trace.builtin not in BUILTIN_TRACES:
-            names = ", ".join(BUILTIN_TRACES)
-            detail = f"There is no built-in trace {show(trace.builtin)}; did you mean {names}?"
-            yield FieldError("unknown_id", "/traffic/trace/builtin", show(trace.builtin), names, detail)
+    if trace.builtin is not None and trace.builtin not in BUILTIN_TRACES:
+        names = ", ".join(BUILTIN_TRACES)
+        detail = f"There is no built-in trace {show(trace.builtin)}; did you mean {names}?"
+        yield FieldError("unknown_id", "/traffic/trace/builtin", show(trace.builtin), names, detail)
         return
     try:
-        if trace.csv is not None:
-            read_trace_csv(trace.csv)
-        else:
-            trace_from_rows(rows_in_ns(trace.rows or ()), pointer="/traffic/trace/rows", name="rows")
+        yield from trace_sample_errors(data, load_trace(trace))
     except ScenarioInvalid as invalid:
         yield from invalid.errors

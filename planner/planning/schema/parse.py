@@ -18,7 +18,7 @@ from planner.planning.schema.read import check_plain, read_object
 from planner.planning.schema.scenario import Scenario, with_date
 from planner.planning.schema.structural import field_errors
 
-MAX_ERRORS = 100
+MAX_FIELD_ERRORS = 100
 
 
 def parse_scenario(data: Mapping[str, Any] | bytes | str, *, today: date | None = None) -> Scenario:
@@ -26,7 +26,7 @@ def parse_scenario(data: Mapping[str, Any] | bytes | str, *, today: date | None 
 
     today: written in as priced_at where the document has none, so that later readings give the same result; without
     it priced_at is required.
-    Raises ScenarioInvalid with every fault found.
+    Raises ScenarioInvalid with every fault found; of faults in single fields, the first 100.
     """
     document = read_object(data) if isinstance(data, bytes | str) else dict(data)
     check_plain(document)
@@ -37,12 +37,12 @@ def parse_scenario(data: Mapping[str, Any] | bytes | str, *, today: date | None 
     try:
         scenario = Scenario.model_validate(document)
     except ValidationError as error:
-        errors.extend(field_errors(error, document))
+        errors.extend(field_errors(error, document, MAX_FIELD_ERRORS))
     known = {e.pointer for e in errors}
     errors.extend(e for e in cross_field_errors(document) if e.pointer not in known or e.code == "one_of")
     errors.extend(catalog_errors(document, _date(document)))
     if errors or scenario is None:
-        raise ScenarioInvalid(tuple(errors[:MAX_ERRORS]))
+        raise ScenarioInvalid(tuple(errors))
     return with_catalog_ids(scenario)
 
 

@@ -26,9 +26,9 @@ _WRONG_TYPE = {
 }
 
 
-def field_errors(error: ValidationError, data: dict[str, Any]) -> list[FieldError]:
-    """Every fault that pydantic found, in its order."""
-    return [fault for e in error.errors(include_url=False) for fault in _translate_all(dict(e), data)]
+def field_errors(error: ValidationError, data: dict[str, Any], most: int) -> list[FieldError]:
+    """The faults that pydantic found, in its order; of more than `most` (rows of a broken trace) the first ones."""
+    return [fault for e in error.errors(include_url=False)[:most] for fault in _translate_all(dict(e), data)]
 
 
 def _translate_all(e: dict[str, Any], data: dict[str, Any]) -> list[FieldError]:
