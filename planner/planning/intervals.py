@@ -10,6 +10,7 @@ from planner.planning.candidates import Candidate, Job
 from planner.planning.capacity import Run, find_capacity, stream_count
 from planner.planning.fleet import fleet_run
 from planner.planning.money import slo_capacity_rps
+from planner.planning.replica import estimate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,8 +18,8 @@ class Sized:
     """A feasible candidate with its intervals.
 
     capacity_rps: of one replica, as counted for fleet and break-even; low_rps, high_rps: with slow and fast steps.
-    serving_low and serving_high: replicas at high_rps and low_rps. fast_run, slow_run: the fleet with such steps,
-    None where they were not simulated (then low_rps and high_rps scale with the step time).
+    serving_low and serving_high: replicas at high_rps and low_rps; `serving` where low_rps is 0, as no number of slow
+    replicas would do. fast_run, slow_run: the fleet with such steps, None where they were not simulated.
     """
 
     candidate: Candidate
@@ -34,9 +35,21 @@ class Sized:
 
 
 def sized(job: Job, candidate: Candidate) -> Sized:
-    """Intervals by scaling: a replica whose steps last r times as long serves 1 / r of the rate."""
+    """Intervals from the closed form: with steps r times as long the rate falls to 1 / r, and by more under a TPOT
+    target, which then leaves room for fewer sequences; to 0 where not even one is left."""
+    assert candidate.replica is not None
+    assert candidate.capacity is not None
     covered = _coverage(candidate)
-    return _sized(job, candidate, covered, 1 / covered.step_time_p90_ratio, 1 / covered.step_time_p10_ratio)
+    tightest = job.targets.tightest_ms("tpot") or job.targets.tightest_ms("itl")
+    limit_ms = tightest[0] if tightest else None
+    replica, now = candidate.replica, candidate.capacity.estimate
+
+    def ratio(step_ratio: float) -> float:
+        then = estimate(replica.slowed(step_ratio), job.load.mix, limit_ms)
+        return then.start_rps / now.start_rps if then.within_limit else 0.0
+
+    slow, fast = covered.step_time_p90_ratio, covered.step_time_p10_ratio
+    return _sized(job, candidate, covered, min(ratio(slow), 1 / slow), max(ratio(fast), 1 / fast))
 
 
 def sized_by_simulation(job: Job, candidate: Candidate) -> Sized:
@@ -68,6 +81,8 @@ def _sized(
     serving, peak = candidate.fleet.serving, job.load.peak_rps
     mid = slo_capacity_rps(candidate.capacity.rps, peak, serving)
     low, high = mid * min(1.0, slow_ratio), mid * max(1.0, fast_ratio)
+    if slow_run is not None:
+        low = max(low, peak / serving) if slow_run.ok else min(low, peak / serving * (1 - 1e-6))
     return Sized(
         candidate=candidate,
         coverage=covered,

@@ -159,7 +159,10 @@ def _with_fleet(
     limit = tightest[0] if tightest else None
     base = None
     if against is not None:
-        base = Base(scenario, load, bill, against, candidate.replica, size.capacity_rps, size.serving, limit)
+        slow_serves = size.low_rps > 0
+        base = Base(
+            scenario, load, bill, against, candidate.replica, size.capacity_rps, size.serving, limit, slow_serves
+        )
     stairs = stairs_of(scenario, load, bill.cost.usd_per_replica_hour, size.capacity_rps)
     notes = notes_of(job, gpus, [candidate])
     return _common(job, hosted, answers) | {

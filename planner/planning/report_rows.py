@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from planner.planning.intervals import Sized
 from planner.planning.load import Load
 from planner.planning.money import FleetBill
 from planner.planning.plain import usd_per_mtok
-from planner.planning.targets import Latencies, latencies, percentile
+from planner.planning.targets import WARM_UP_RATIO, Latencies, latencies, percentile
 from simulator import EventLog, summarise
+from simulator.records import FINISHED
 
 GIB = 2**30
 CURVE_RATIOS = (0.2, 0.4, 0.6, 0.75, 0.9, 1.0, 1.1, 1.25)
@@ -96,7 +98,7 @@ def slo_rows(size: Sized) -> list[dict[str, Any]]:
     assert size.candidate.fleet is not None
     rows = []
     for index, item in enumerate(size.candidate.fleet.run.judged):
-        others = [run.judged[index].predicted for run in (size.fast_run, size.slow_run) if run is not None]
+        others = [_end(run, index) for run in (size.fast_run, size.slow_run) if run is not None]
         values = [value for value in (*others, item.predicted) if value is not None]
         if item.target.metric == "ttft" and item.predicted is not None:
             values += [item.predicted * size.coverage.ttft_p10_ratio, item.predicted * size.coverage.ttft_p90_ratio]
@@ -115,6 +117,14 @@ def slo_rows(size: Sized) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _end(run: Run, index: int) -> float | None:
+    """A target's value at an end of the interval; unbounded for latencies of a queue that grows, which have none."""
+    item = run.judged[index]
+    if run.stable or item.target.metric == "goodput":
+        return item.predicted
+    return math.inf
 
 
 def load_section(job: Job, size: Sized) -> dict[str, Any]:
@@ -137,7 +147,7 @@ def load_section(job: Job, size: Sized) -> dict[str, Any]:
     return {
         "offered_rps": offered,
         "mean_rps": load.mean_rps,
-        "served_rps": sum(summary.served_rps for summary in summaries) * share,
+        "served_rps": sum(_served_rps(log, steady=not load.is_trace) for log in logs) * share,
         "per_replica_rps": load.peak_rps / size.serving,
         "capacity_rps": size.capacity_rps * size.serving,
         "utilisation_ratio": load.peak_rps / (size.capacity_rps * size.serving),
@@ -163,6 +173,16 @@ def load_section(job: Job, size: Sized) -> dict[str, Any]:
         "error_ratio": load.error_ratio,
         "week": week_rows(load, size.capacity_rps),
     }
+
+
+def _served_rps(log: EventLog, *, steady: bool) -> float:
+    """Finished requests per second. A drawn load goes on where its sample ends, so that filling and draining are left
+    out; a trace is counted from its first arrival to its last finish."""
+    if not steady:
+        return summarise(log).served_rps
+    start, end = (int(log.arrival_ps[place]) for place in (int(len(log) * WARM_UP_RATIO), -1))
+    done = np.count_nonzero((log.outcome == FINISHED) & (log.finish_ps > start) & (log.finish_ps <= end))
+    return float(done / ((end - start) / 1e12))
 
 
 def week_rows(load: Load, capacity_rps: float) -> list[dict[str, Any]]:
@@ -191,7 +211,7 @@ def memory_section(load: Load, candidate: Candidate) -> dict[str, Any]:
         "kv_bytes_per_token": memory.kv_bytes_per_token,
         "mean_context_tokens": load.mix.context_tokens_mean,
         "concurrency_at_mean": memory.sequences_at(load.mix.context_tokens_mean),
-        "concurrency_at_max": memory.sequences_at(deployment.max_model_len),
+        "concurrency_at_max": int(memory.max_concurrency + 1e-9),
         "max_model_len": deployment.max_model_len,
     }
 

@@ -26,7 +26,11 @@ def _sentence(size: Sized) -> str:
     start = f"With steps {ratio} × as long, the slow end of the interval,"
     if slow.ok:
         return f"{start} every target still holds.{_ttft_doubt(size)}"
+    if size.low_rps == 0:
+        return f"{start} {slow.failure()}, and no number of serving replicas would mend it."
     more = size.serving_high - size.serving
+    if more == 0:
+        return f"{start} {slow.failure()}."
     replicas = "replica" if more == 1 else "replicas"
     return f"{start} {slow.failure()}; {more} more serving {replicas} would be needed."
 

@@ -90,6 +90,12 @@ def money(amount: Decimal) -> str:
     return f"${value:,.0f}"
 
 
+def price(usd_per_hour: Decimal) -> str:
+    """$2.28; small prices to two significant digits, as $0.00 would be another answer."""
+    value = float(usd_per_hour)
+    return f"${value:.2f}" if value >= 0.1 or value == 0 else f"${Decimal(f'{value:.1e}'):f}"
+
+
 def money_range(low: Decimal, high: Decimal) -> str:
     """$6.5k to $37.7k: both ends in the unit of the larger, unless one is far smaller."""
     ends = sorted((abs(low), abs(high)))
@@ -133,7 +139,7 @@ def _api_detail(best: Candidate, flip: Decimal | None, choice: str, api: Hosted)
     if flip is None:
         return detail
     change = "Self-hosting would be cheaper below" if choice == "api" else "Self-hosting stays cheaper up to"
-    return f"{detail} {change} ${flip:.2f} per GPU-hour; ${best.gpu.price.usd_per_gpu_hour:.2f} is counted."
+    return f"{detail} {change} {price(flip)} per GPU-hour; {price(best.gpu.price.usd_per_gpu_hour)} is counted."
 
 
 def _spread(low: Decimal, high: Decimal, mid: Decimal) -> str:

@@ -38,13 +38,14 @@ def _slo_row(row: Mapping[str, Any]) -> Row:
     show = _ratio_with_unit if ratio else _ms_with_unit
     bare = _ratio_bare if ratio else milliseconds
     scale = scale_over([target, low, high, predicted])
-    interval = between(low, high, bare, joiner=f" {DASH} ")
+    unbounded = low is not None and high is None
+    interval = f"{bare(low)} or more" if unbounded else between(low, high, bare, joiner=f" {DASH} ")
     picture = mark(scale, low, predicted, high, limit=target, words=f"interval {interval}, target {show(target)}")
     open_end = picture is not None and picture.crosses
     result = Cell(
         "meets" if row["met"] else "misses",
         state="yes" if row["met"] else "no",
-        note="the interval reaches past the target" if open_end else "",
+        note="the interval reaches past the target" if open_end or unbounded else "",
     )
     if row["met"] is None:
         result = Cell("unknown", state="dash")

@@ -1,0 +1,74 @@
+"""The closed form of a replica, the lone requests of an idle one, and the rate of a drawn stream."""
+
+import numpy as np
+import pytest
+
+from planner.planning import parse_scenario
+from planner.planning.capacity import run_at
+from planner.planning.feasibility import lone_request_reason
+from planner.planning.load import replica_stream, scenario_load
+from planner.planning.replica import Replica, estimate, lone_stream
+from planner.planning.targets import slo_targets
+from simulator import EngineConfig, StepTime
+from tests.planning.scenarios import changed
+
+MS = 10**9
+
+
+def load_of(prompt, output, *, prefix=0, groups=1, slo=None, **arrival):
+    document = changed("traffic.prompt_tokens", {"kind": "fixed", "tokens": prompt})
+    document["traffic"]["output_tokens"] = {"kind": "fixed", "tokens": output}
+    shared = {"kind": "shared", "groups": groups, "tokens": prefix}
+    document["traffic"]["prefix"] = shared if prefix else {"kind": "none"}
+    document["traffic"]["shape"] = {"kind": "constant"}
+    document["traffic"]["arrival"] = {"kind": "poisson", "mean_rps": 1, **arrival}
+    document["slo"] = slo or {"ttft_p95_ms": 60_000}
+    scenario = parse_scenario(document)
+    return scenario_load(scenario, 32_768), slo_targets(scenario.slo)
+
+
+def server(*, budget=2048, blocks=100_000, per_token_us=100, caching=False):
+    """A step takes 1 ms and 0.1 ms a token."""
+    config = EngineConfig(
+        max_num_seqs=64,
+        max_num_batched_tokens=budget,
+        num_blocks=blocks,
+        max_model_len=32_768,
+        enable_prefix_caching=caching,
+    )
+    tokens = (MS + np.arange(budget + 1) * per_token_us * 10**6).astype(np.int64)
+    tokens[0] = 0
+    zeros = np.zeros(65, np.int64)
+    return Replica(config, StepTime(tokens, zeros, zeros), lambda: None)
+
+
+@pytest.mark.parametrize("kind", [{}, {"kind": "gamma", "cv": 4}, {"kind": "constant"}])
+@pytest.mark.parametrize("replicas", [1, 7])
+def test_a_drawn_stream_has_exactly_the_rate_asked_for(kind, replicas):
+    load, _ = load_of(100, 50, **kind)
+    stream = replica_stream(load, 14.0, 6_000, replicas=replicas)
+    assert 6_000 / (stream.arrival_ps[-1] / 1e12) == pytest.approx(14.0 / replicas, rel=1e-9)
+
+
+def test_a_prompt_beyond_the_budget_takes_its_steps_in_the_closed_form_too():
+    """16,000 tokens in steps of 2,048: 16,000 × 0.1 ms and 7.8 steps of 1 ms for each request, 0.62 a second."""
+    load, _ = load_of(16_000, 1)
+    assert estimate(server(), load.mix, None).saturation_rps == pytest.approx(1 / 1.608, rel=0.01)
+
+
+@pytest.mark.parametrize(("prefix", "groups", "blocks"), [(0, 1, 9_000), (3_600, 1, 9_000), (3_600, 8, 4_000)])
+def test_no_stable_rate_lies_beyond_saturation(prefix, groups, blocks):
+    """A shared prefix is neither computed again nor held again for each request."""
+    load, targets = load_of(4_000, 100, prefix=prefix, groups=groups)
+    replica = server(blocks=blocks, caching=True)
+    saturation = estimate(replica, load.mix, None).saturation_rps
+    assert not run_at(replica, load, targets, 1.1 * saturation, 4_000).stable
+    assert run_at(replica, load, targets, 0.8 * saturation, 4_000).stable
+
+
+def test_a_cached_prefix_counts_for_an_idle_replica():
+    """Of 4,000 tokens 3,600 are cached: 41 ms to the first token, not 402; so a target of 100 ms is in reach."""
+    load, targets = load_of(4_000, 10, prefix=3_600, slo={"ttft_p95_ms": 100})
+    assert lone_request_reason(server(caching=True), load, targets) is None
+    assert lone_request_reason(server(caching=False), load, targets) is not None
+    assert lone_stream(load).prefix_tokens is not None
