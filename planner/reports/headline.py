@@ -7,7 +7,7 @@ from typing import Any
 
 from planner.reports import names
 from planner.reports.marks import Scale, mark, scale_over
-from planner.reports.numbers import DASH, between, number, range_text, requests_per_s, usd
+from planner.reports.numbers import DASH, between, number, range_text, requests_per_s, unit_price, usd
 from planner.reports.parts import Figure, How
 
 Report = Mapping[str, Any]
@@ -113,7 +113,7 @@ def _self_host(report: Report, cost: Mapping[str, Any], scale: Scale) -> Figure:
     steps = [
         (
             line["label"],
-            f"{number(line['quantity'])} {line['unit']}s × {usd(line['usd_per_unit'], 2)}"
+            f"{number(line['quantity'])} {line['unit']}s × {unit_price(line['usd_per_unit'])}"
             f" = {usd(line['usd_per_month'])}"
             if line.get("usd_per_unit") is not None
             else usd(line["usd_per_month"]),
@@ -135,7 +135,7 @@ def _api(bill: Mapping[str, Any], scale: Scale) -> Figure:
     steps = tuple(
         (
             line["label"],
-            f"{number(line['tokens'] / 1e6, 1)} M × {usd(line['usd_per_mtok'], 2)} = {usd(line['usd_per_month'])}",
+            f"{number(line['tokens'] / 1e6, 1)} M × {unit_price(line['usd_per_mtok'])} = {usd(line['usd_per_month'])}",
         )
         for line in bill["lines"]
         if line["usd_per_month"] is not None

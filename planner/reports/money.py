@@ -6,7 +6,7 @@ from typing import Any
 
 from planner.reports import charts, names
 from planner.reports.headline import against
-from planner.reports.numbers import DASH, number, range_text, requests_per_s, tidy, tokens, usd, usd_signed
+from planner.reports.numbers import DASH, number, range_text, requests_per_s, tidy, tokens, unit_price, usd, usd_signed
 from planner.reports.parts import Cell, Chart, Column, Fact, Key, Row, Table
 
 Report = Mapping[str, Any]
@@ -105,7 +105,7 @@ def cost_table(report: Report) -> Table | None:
 def _basis(line: Mapping[str, Any]) -> str:
     if line.get("usd_per_unit") is None:
         return str(line.get("basis") or DASH)
-    text = f"{number(line['quantity'])} {line['unit']}s × {usd(line['usd_per_unit'], 2)}"
+    text = f"{number(line['quantity'])} {line['unit']}s × {unit_price(line['usd_per_unit'])}"
     return f"{text} · {tidy(line['basis'])}" if line.get("basis") else text
 
 
@@ -119,7 +119,7 @@ def _api_head(report: Report) -> str:
 def _api_row(bill: Mapping[str, Any]) -> Row:
     name = Cell(names.provider(bill["provider"]), note=bill["model"])
     prices = ", ".join(
-        f"{usd(line['usd_per_mtok'], 2)} {line['label'].lower()}"
+        f"{unit_price(line['usd_per_mtok'])} {line['label'].lower()}"
         for line in bill["lines"]
         if line["usd_per_mtok"] is not None
     )
@@ -145,7 +145,7 @@ def cost_facts(report: Report) -> tuple[Fact, ...]:
         facts.append(Fact("All of it on output tokens", usd(per["output_alone"], 2), "per million"))
     if identity.get("utilisation_ratio"):
         text = (
-            f"{usd(identity['usd_per_replica_hour'], 2)} ÷ ({tokens(identity['slo_tokens_per_replica_hour'])} "
+            f"{unit_price(identity['usd_per_replica_hour'])} ÷ ({tokens(identity['slo_tokens_per_replica_hour'])} "
             f"× {number(identity['utilisation_ratio'] * 100, 1)} %)"
         )
         facts.append(Fact("Replica hour ÷ (tokens it can yield × use)", text, note=usd(identity["usd_per_mtok"], 2)))

@@ -29,6 +29,11 @@ def provider(provider_id: str) -> str:
     return plain.provider_name(provider_id)
 
 
+def renter(provider_id: str) -> str:
+    """ "gcp" -> "Google Cloud": who rents GPUs."""
+    return plain.renter_name(provider_id)
+
+
 def gpu(gpu_id: str) -> str:
     """ "H100-SXM5-80GB" -> "H100 SXM5 80 GB"."""
     return plain.gpu_name(gpu_id).replace(" ", NBSP)

@@ -38,6 +38,22 @@ def usd(value: float | None, digits: int = 0) -> str:
     return f"{MINUS}${text[1:]}" if text.startswith(MINUS) else f"${text}"
 
 
+def unit_price(value: float | None) -> str:
+    """A price of one unit with the digits it has, two to four: 3.945 -> "$3.945", 0.5 -> "$0.50"."""
+    return usd(value, _price_digits(value))
+
+
+def price_number(value: float | None) -> str:
+    """The same without the dollar, for columns that name it."""
+    return number(value, _price_digits(value))
+
+
+def _price_digits(value: float | None) -> int:
+    if value is None or not math.isfinite(value):
+        return 2
+    return next((digits for digits in (2, 3) if abs(round(value, digits) - value) < 5e-7), 4)
+
+
 def usd_signed(value: float | None, digits: int = 0) -> str:
     """A change: "+$310" or "−$310"."""
     text = usd(value, digits)

@@ -9,7 +9,7 @@ from typing import Any
 
 from planner import planning
 from planner.reports import names
-from planner.reports.numbers import between, usd
+from planner.reports.numbers import between, unit_price
 
 Row = Mapping[str, Any]
 
@@ -72,5 +72,5 @@ def _gpus(priced_at: date) -> tuple[GpuChoice, ...]:
 
 def _price(rows: Sequence[Row]) -> str:
     prices = [row["usd_per_gpu_hour"] for row in rows]
-    spread = between(min(prices), max(prices), lambda value: usd(value, 2))
-    return f"{usd(rows[0]['median_usd_per_gpu_hour'], 2)}/h, median of {len(rows)}: {spread}"
+    spread = between(min(prices), max(prices), unit_price)
+    return f"{unit_price(rows[0]['median_usd_per_gpu_hour'])}/h, median of {len(rows)}: {spread}"

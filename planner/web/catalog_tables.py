@@ -9,7 +9,7 @@ from typing import Any
 from planner import planning
 from planner.reports import names
 from planner.reports.evidence import OLD_AFTER_DAYS
-from planner.reports.numbers import DASH, age_days, number, significant
+from planner.reports.numbers import DASH, age_days, number, price_number, significant
 from planner.reports.parts import Cell, Column, Row, Table
 from planner.web.catalog_lists import api_rows, family
 
@@ -160,10 +160,10 @@ def _gpu_prices(today: date) -> Table:
         return Row(
             (
                 Cell(names.gpu(record["gpu"])),
-                Cell(record["provider"] or DASH, note=record["note"] if priced else ""),
+                Cell(names.renter(record["provider"]) or DASH, note=record["note"] if priced else ""),
                 Cell(record["region"] or DASH, why="not said"),
-                Cell(number(record["usd_per_gpu_hour"], 2), why=record["note"]),
-                Cell(number(record["median_usd_per_gpu_hour"], 2), why=record["note"]),
+                Cell(price_number(record["usd_per_gpu_hour"]), why=record["note"]),
+                Cell(price_number(record["median_usd_per_gpu_hour"]), why=record["note"]),
                 *_dated(record, today),
             ),
             "" if priced else "off",
@@ -187,9 +187,9 @@ def _api(today: date, records: Sequence[Record]) -> Table:
             (
                 Cell(names.provider(record["provider"])),
                 Cell(record["model"], note=record.get("note") or "", warn=not record["available"]),
-                Cell(number(record.get("input_usd_per_mtok"), 2)),
-                Cell(number(record.get("output_usd_per_mtok"), 2)),
-                Cell(number(record.get("cached_read_usd_per_mtok"), 3), why="no price of its own"),
+                Cell(price_number(record.get("input_usd_per_mtok"))),
+                Cell(price_number(record.get("output_usd_per_mtok"))),
+                Cell(price_number(record.get("cached_read_usd_per_mtok")), why="no price of its own"),
                 *_dated(record, today),
             )
         )

@@ -27,6 +27,15 @@ def test_money_keeps_its_sign_before_the_dollar() -> None:
     assert numbers.usd_signed(310) == "+$310"
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(3.945, "$3.945"), (0.5, "$0.50"), (0.0375, "$0.0375"), (0.04875, "$0.0488"), (10.0, "$10.00"), (None, "–")],
+)
+def test_prices_of_a_unit_keep_their_digits(value: float | None, text: str) -> None:
+    assert numbers.unit_price(value) == text
+    assert numbers.price_number(value) == text.lstrip("$")
+
+
 def test_ranges_are_words() -> None:
     assert numbers.between(625, 1739) == "625 to 1,739"
     assert numbers.between(4.001, 4.002) == "4"
