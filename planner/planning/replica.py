@@ -50,9 +50,9 @@ class Replica:
 def make_replica(deployment: Deployment, memory: MemoryPlan, tables: StepTimeTables, mix: Mix, tick: Tick) -> Replica:
     """The simulator's view of a deployment whose memory fits.
 
-    The prefix cache is simulated where prompts share a prefix. Elsewhere it could only help a preempted request that
-    finds its own blocks again, which is left out: slower to simulate, and never in a plan's favour. Blocks below 16
-    tokens are simulated as 16, which wastes at most 15 tokens a sequence.
+    The prefix cache is simulated also where prompts share nothing: a preempted request finds its own blocks again,
+    without which long prompts in a small pool are computed over and over, and a load that the engine carries would
+    look like a growing queue. Blocks below 16 tokens are simulated as 16, which wastes at most 15 tokens a sequence.
     """
     block_size = max(deployment.block_size, LEAST_BLOCK_TOKENS)
     config = EngineConfig(
@@ -62,7 +62,7 @@ def make_replica(deployment: Deployment, memory: MemoryPlan, tables: StepTimeTab
         max_model_len=deployment.max_model_len,
         block_size=block_size,
         enable_chunked_prefill=deployment.enable_chunked_prefill,
-        enable_prefix_caching=deployment.enable_prefix_caching and mix.prefix_tokens > 0,
+        enable_prefix_caching=deployment.enable_prefix_caching,
         reserve_full_isl=deployment.profile.admission != "first_chunk",
     )
     step_time = StepTime(

@@ -1,12 +1,18 @@
 """The closed form of a replica, the lone requests of an idle one, and the rate of a drawn stream."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from planner.planning import parse_scenario
+from planner.planning.candidates import evaluate
 from planner.planning.capacity import run_at
 from planner.planning.feasibility import lone_request_reason
+from planner.planning.inventory import resolve_gpus
 from planner.planning.load import replica_stream, scenario_load
+from planner.planning.plan import _job
+from planner.planning.progress import Teller
 from planner.planning.replica import Replica, estimate, lone_stream
 from planner.planning.targets import slo_targets
 from simulator import EngineConfig, StepTime
@@ -72,3 +78,24 @@ def test_a_cached_prefix_counts_for_an_idle_replica():
     assert lone_request_reason(server(caching=True), load, targets) is None
     assert lone_request_reason(server(caching=False), load, targets) is not None
     assert lone_stream(load).prefix_tokens is not None
+
+
+def test_a_preempted_request_finds_its_own_blocks_again():
+    """Ten prompts of 16,000 tokens fill the pool. Recomputed whole, each preemption would cost 1.6 s of prefill and the
+    queue would grow at half the load that the replica carries; vLLM's prefix cache, on by default, spares that."""
+    document = changed("hardware", {"gpus": ["H200-SXM-141GB"], "tensor_parallel": [1]})
+    document["traffic"]["prefix"] = {"kind": "none"}
+    document["traffic"]["shape"] = {"kind": "constant"}
+    document["traffic"]["arrival"]["mean_rps"] = 0.2
+    document["traffic"]["prompt_tokens"] = {"kind": "lognormal", "mean": 16_000, "p95": 24_000}
+    document["traffic"]["output_tokens"] = {"kind": "lognormal", "mean": 300, "p95": 700}
+    document["model"]["kv_dtype"] = "bf16"
+    document["engine"]["max_model_len"] = 65_536
+    document["slo"] = {"ttft_p95_ms": 60_000}
+    job = _job(parse_scenario(document), Teller(None))
+    gpu = resolve_gpus(job.scenario.hardware, job.scenario.priced_at)[0]
+    replica = evaluate(job, gpu, 1).replica
+    assert replica.config.enable_prefix_caching
+    assert run_at(replica, job.load, job.targets, 0.2, 2_000).ok
+    without = replace(replica, config=replace(replica.config, enable_prefix_caching=False))
+    assert not run_at(without, job.load, job.targets, 0.2, 2_000).ok
