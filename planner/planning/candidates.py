@@ -90,7 +90,7 @@ def evaluate(job: Job, gpu: Gpu, tp: int) -> Candidate:
     except (SimulatorError, ValueError) as error:
         reason = engine_reason(error, deployment)
         return Candidate(gpu, tp, deployment, memory, reason)
-    reason = lone_request_reason(replica, job.load, job.targets)
+    reason = lone_request_reason(replica, job.load, job.targets, widest=2 * tp > gpu.accelerator.gpus_per_node)
     if reason is not None:
         return Candidate(gpu, tp, deployment, memory, reason, replica)
     capacity = find_capacity(replica, job.load, job.targets)

@@ -13,7 +13,7 @@ from costmodel.steptime import decode_floor_s
 from planner.planning.capacity import Capacity
 from planner.planning.load import Load
 from planner.planning.replica import LONE_GAP_PS, Replica, lone_stream
-from planner.planning.targets import Targets, judge, latencies
+from planner.planning.targets import Judged, Targets, judge, latencies
 from simulator.statistics import nearest_rank
 
 REMEDIES = {
@@ -27,11 +27,15 @@ REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The first thing that rules a candidate out, with its numbers, and the nearest change that would help."""
+    """The first thing that rules a candidate out, with its numbers, and the nearest change that would help.
+
+    miss_ratio: how many times the target the value is, where the reason is a missed target; infinite elsewhere.
+    """
 
     code: str
     detail: str
     nearest_change: str
+    miss_ratio: float = math.inf
 
     def as_dict(self) -> dict[str, str]:
         return {"code": self.code, "detail": self.detail, "nearest_change": self.nearest_change}
@@ -68,7 +72,8 @@ def tpot_floor_reason(deployment: Deployment, load: Load, targets: Targets) -> R
                 f"One step reads the weights and a context of {context_tokens:,.0f} tokens in {floor_ms:.3g} ms at "
                 f"full memory bandwidth; {target.label} is to be {target.limit:g} ms. More replicas do not change that."
             )
-            return Reason("tpot_below_bandwidth_floor", detail, _faster(deployment, context_tokens, target.limit))
+            change = _faster(deployment, context_tokens, target.limit)
+            return Reason("tpot_below_bandwidth_floor", detail, change, floor_ms / target.limit)
     return None
 
 
@@ -80,12 +85,13 @@ def _faster(deployment: Deployment, context_tokens: float, limit_ms: float) -> s
         if divisibility_problems(deployment.model, wider.parallelism, deployment.weights):
             break
         if decode_floor_s(wider, context_tokens) * 1e3 <= limit_ms:
-            return f"Tensor parallel {tp} makes it possible; so may fewer bytes per weight."
+            return f"Tensor parallel {tp} brings this floor under the target; so may fewer bytes per weight."
     return "Fewer bytes per weight, a GPU with more bandwidth, or a looser target."
 
 
-def lone_request_reason(replica: Replica, load: Load, targets: Targets) -> Reason | None:
-    """What an idle replica misses with requests that never meet, or what such requests cannot show at all."""
+def lone_request_reason(replica: Replica, load: Load, targets: Targets, *, widest: bool = False) -> Reason | None:
+    """What an idle replica misses with requests that never meet, or what such requests cannot show at all. widest: no
+    larger tensor-parallel size fits into the node, so none is offered."""
     stream = lone_stream(load)
     log = replica.run(stream, until_ps=int(stream.arrival_ps[-1]) + LONE_GAP_PS)
     missed = next((item for item in judge(targets, latencies([log], steady=False)) if not item.met), None)
@@ -101,7 +107,17 @@ def lone_request_reason(replica: Replica, load: Load, targets: Targets) -> Reaso
     remedy = REMEDIES[missed.target.metric]
     if math.isinf(missed.predicted):
         remedy = remedy.replace(", or a target above {value}", "")
-    return Reason(f"{missed.target.metric}_of_single_request", detail, remedy.format(value=missed.shown))
+    if widest:
+        remedy = remedy.removeprefix("Higher tensor parallel, a").replace(" faster GPU", "A faster GPU", 1)
+    change = remedy.format(value=missed.shown)
+    return Reason(f"{missed.target.metric}_of_single_request", detail, change, _miss_ratio(missed))
+
+
+def _miss_ratio(missed: Judged) -> float:
+    value, limit = missed.predicted or 0.0, missed.target.limit
+    if missed.target.metric != "goodput":
+        return value / limit
+    return limit / value if value else math.inf
 
 
 def load_reason(capacity: Capacity, load: Load) -> Reason:

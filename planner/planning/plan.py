@@ -29,7 +29,7 @@ from planner.planning.schema import SCHEMA_VERSION, Scenario
 from planner.planning.sensitivity import Base, sensitivity
 from planner.planning.targets import slo_targets
 from planner.planning.uncertainty import uncertainty_section
-from planner.planning.verdict import no_fleet_verdict, verdict
+from planner.planning.verdict import nearest_candidate, no_fleet_verdict, verdict
 
 SEARCH_SHARE = 0.85
 """Share of the work that the search takes, for progress; the rest is the closer look at the recommended candidate."""
@@ -75,7 +75,7 @@ def _search(job: Job, gpus: Sequence[Gpu], teller: Teller) -> list[Answer]:
     pairs = [(gpu, tp) for gpu in gpus for tp in tp_sizes(job.scenario, gpu)]
     answers = []
     for done, (gpu, tp) in enumerate(pairs):
-        teller.say(SEARCH_SHARE * done / len(pairs), f"Sizing {gpu.accelerator.id} with tensor parallel {tp}")
+        teller.say(SEARCH_SHARE * done / len(pairs), f"Sizing {candidate_name(gpu.accelerator.id, tp)}")
         candidate = evaluate(job, gpu, tp)
         answer = _priced(job, candidate, sized(job, candidate) if candidate.feasible else None)
         answers.append(answer)
@@ -124,13 +124,14 @@ def _without_fleet(
 ) -> dict[str, Any]:
     """Nothing meets the targets: what is known, and why."""
     candidates = [answer.candidate for answer in answers]
-    nearest = next((c for c in candidates if c.memory is not None and c.memory.fits), None)
+    nearest = nearest_candidate(candidates)
+    fits = nearest is not None and nearest.memory is not None and nearest.memory.fits
     return _common(job, hosted, answers) | {
         "verdict": no_fleet_verdict(candidates, cheapest(hosted)),
         "recommended": None,
         "slo": [],
         "load": None,
-        "memory": memory_section(job.load, nearest) if nearest else None,
+        "memory": memory_section(job.load, nearest) if nearest and fits else None,
         "cost": None,
         "break_even": None,
         "curves": [],

@@ -203,6 +203,7 @@ def memory_section(load: Load, candidate: Candidate) -> dict[str, Any]:
     assert memory is not None
     assert deployment is not None
     return {
+        "candidate": candidate.id,
         "lines": _memory_lines(memory),
         "kv_pool_gib": memory.kv_pool_bytes / GIB,
         "kv_blocks": memory.kv_blocks,

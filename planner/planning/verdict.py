@@ -26,7 +26,7 @@ from planner.planning.schema import Scenario
 
 def no_fleet_verdict(candidates: Sequence[Candidate], api: Hosted | None) -> dict[str, Any]:
     """Nothing meets the targets: say why the nearest candidate does not."""
-    nearest = _nearest(candidates)
+    nearest = nearest_candidate(candidates)
     sentence = "No candidate meets the targets."
     if api is not None:
         sentence += f" {_api_name(api)} would cost {money(api.bill.exact_usd_per_month)} a month."
@@ -146,13 +146,16 @@ def _spread(low: Decimal, high: Decimal, mid: Decimal) -> str:
     return "" if low == high == mid else f" (range: {money_range(low, high)})"
 
 
-def _nearest(candidates: Sequence[Candidate]) -> Candidate | None:
-    """The candidate that got farthest: simulated, then with memory, then the widest."""
-    return max(
-        candidates,
-        key=lambda c: (c.capacity is not None, c.replica is not None, c.memory is not None and c.memory.fits, c.tp),
-        default=None,
-    )
+def nearest_candidate(candidates: Sequence[Candidate]) -> Candidate | None:
+    """The one that comes nearest to the targets: simulated under load, then alone, then fitting into memory; of those
+    the one that misses its target by least, then the widest."""
+
+    def nearness(candidate: Candidate) -> tuple[bool, bool, bool, float, int]:
+        fits = candidate.memory is not None and candidate.memory.fits
+        miss_ratio = candidate.reason.miss_ratio if candidate.reason else 1.0
+        return candidate.capacity is not None, candidate.replica is not None, fits, -miss_ratio, candidate.tp
+
+    return max(candidates, key=nearness, default=None)
 
 
 def _api_name(api: Hosted) -> str:

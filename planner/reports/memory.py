@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planner.reports import charts
+from planner.reports import charts, names
 from planner.reports.numbers import DASH, number, percent, significant, tidy
 from planner.reports.parts import Cell, Chart, Column, Fact, Key, Row, Table
 
@@ -35,6 +35,13 @@ def memory_table(report: Report) -> Table | None:
         for index, line in enumerate(lines)
     )
     return Table("Memory of one GPU", columns, rows)
+
+
+def memory_of(report: Report) -> str:
+    """Which candidate the subtraction is of: "H200 SXM 141 GB, TP1"; empty where the report does not say."""
+    chosen = (report.get("memory") or {}).get("candidate")
+    row = next((row for row in report["candidates"] if row["id"] == chosen), None)
+    return f"{names.gpu(row['gpu'])}, {names.layout(row)}" if row else ""
 
 
 def memory_chart(report: Report) -> Chart | None:

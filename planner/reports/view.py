@@ -38,6 +38,7 @@ class ReportView:
     week: Chart | None
     memory_chart: Chart | None
     memory: Table | None
+    memory_of: str
     memory_facts: tuple[Fact, ...]
     candidates: Table
     candidates_sentence: str
@@ -89,6 +90,7 @@ def report_view(report: Report, today: date) -> ReportView:
         week=performance.week_chart(report),
         memory_chart=memory.memory_chart(report),
         memory=memory.memory_table(report),
+        memory_of=memory.memory_of(report),
         memory_facts=memory.memory_facts(report),
         candidates=evidence.candidates_table(report),
         candidates_sentence=_tried(len(report["candidates"]), meeting),

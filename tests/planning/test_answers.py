@@ -6,11 +6,12 @@ from decimal import Decimal
 
 import pytest
 
-from planner.planning import catalog_listing, result_version
-from planner.planning.names import gpus_name
+from planner.planning import catalog_listing, parse_scenario, plan, result_version
+from planner.planning.names import candidate_name, gpus_name
 from planner.planning.plain import plain, usd
 from planner.planning.text_report import text_report
 from planner.planning.verdict import money, money_range
+from tests.planning.scenarios import changed
 
 
 def test_the_sentence_names_both_sides_and_the_range(sample):
@@ -28,6 +29,14 @@ def test_texts_name_things_and_never_print_ids(sample):
     said = " ".join(text for text in texts if isinstance(text, str))
     for ident in ("H200-SXM-141GB", "H100-SXM5-80GB", "meta-llama/", "meta.llama", " vllm", "at groq", "at aws"):
         assert ident not in said, ident
+
+
+def test_the_nearest_candidate_misses_by_least():
+    report = plan(parse_scenario(changed("slo", {"tpot_p95_ms": 1}), today=date(2026, 11, 30)))
+    nearest = next(row for row in report["candidates"] if row["id"] == report["memory"]["candidate"])
+    assert candidate_name(nearest["gpu"], nearest["tp"]) in report["verdict"]["detail"]
+    assert nearest["tp"] == max(row["tp"] for row in report["candidates"])
+    assert "igher tensor parallel" not in nearest["reason"]["nearest_change"]
 
 
 def test_the_models_compared_are_an_assumption(sample):

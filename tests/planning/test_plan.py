@@ -173,7 +173,7 @@ def test_provenance_dates_every_price(sample):
     listed = [row for row in provenance["sources"] if " at " in row["what"]]
     assert len(listed) > 20
     assert all(row["source"] and row["as_of"] for row in listed)
-    trace = next(row for row in provenance["sources"] if "Azure" in row["what"])
+    trace = next(row for row in provenance["sources"] if "Azure LLM" in row["what"])
     assert trace["licence"] == "CC-BY-4.0"
 
 

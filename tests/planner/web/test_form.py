@@ -19,7 +19,7 @@ from tests.planner.web.support import canonical, form_data, latest_document, sig
 
 pytestmark = pytest.mark.django_db
 NEW = "/scenarios/new/"
-TRACE = "timestamp,prompt_tokens,output_tokens\n0,100,20\n1.5,200,30\n3,150,25\n"
+TRACE = "timestamp,prompt_tokens,output_tokens\n" + "".join(f"{1.5 * row},{100 + row},20\n" for row in range(24))
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_an_uploaded_file_is_kept_while_other_fields_are_wrong(editor: Client) -
     data = form_data(way__traffic="trace", seed="-1")
     data["traffic.trace.csv.file"] = SimpleUploadedFile("trace.csv", TRACE.encode())
     page = editor.post(NEW, data).content.decode()
-    assert "1.5,200,30" in page
+    assert "1.5,101,20" in page
     again = form_data(way__traffic="trace", seed="1") | {"traffic.trace.csv": [TRACE]}
     assert editor.post(NEW, again).status_code == 302
 
