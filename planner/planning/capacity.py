@@ -16,6 +16,7 @@ COUNTS = {50: 6_000, 90: 6_000, 95: 8_000, 99: 16_000}
 MAX_COUNT = 40_000
 PRECISION = 1.02
 """The rate that passes and the one that fails lie at most 2 % apart at the end of a search."""
+SATURATION_TOLERANCE = 0.02
 GROWTH = 1.25
 MAX_DOUBLINGS = 40
 MAX_BACKLOG_RATIO = 0.02
@@ -67,7 +68,10 @@ def stream_count(targets: Targets, start: Estimate) -> int:
 
 def run_at(replica: Replica, load: Load, targets: Targets, rate_rps: float, count: int, *, replicas: int = 1,
            sampled: int = 1) -> Run:  # fmt: skip
-    """`sampled` of `replicas` replicas while `rate_rps` arrive at all of them together."""
+    """`sampled` of `replicas` replicas while `rate_rps` arrive at all of them together.
+
+    A rate beyond the closed form's saturation is unstable even where the run is too short for the queue to show it.
+    """
     logs = []
     for index in range(sampled):
         stream = replica_stream(load, rate_rps, count, replicas=replicas, replica=index)
@@ -80,6 +84,9 @@ def run_at(replica: Replica, load: Load, targets: Targets, rate_rps: float, coun
         verdicts = [judge_stability(log, 0.1) for log in logs]
         growth_rps = float(np.mean([v.queue_growth_rps for v in verdicts])) * replicas
         stable = all(v.verdict != "unstable" for v in verdicts)
+        beyond_rps = rate_rps - estimate(replica, load.mix, None).saturation_rps * replicas
+        if beyond_rps > SATURATION_TOLERANCE * rate_rps:
+            stable, growth_rps = False, max(growth_rps, beyond_rps)
     return Run(rate_rps, judge(targets, pooled), stable, growth_rps, tuple(logs))
 
 

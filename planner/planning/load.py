@@ -18,6 +18,8 @@ PS_PER_S = 10**12
 PS_PER_NS = 1_000
 MIX_SAMPLES = 20_000
 MAX_STREAM_S = 2_000_000
+LEAST_STREAM = 500
+"""Requests drawn at least, also where they take longer than MAX_STREAM_S; enough for a p99 without its ends."""
 USUAL_PEAK_TO_MEAN = {"constant": 1.0, "diurnal": 2.0, "business_hours": 3.0, "working_week": 2.4}
 
 
@@ -134,6 +136,7 @@ def replica_stream(load: Load, rate_rps: float, count: int, *, replicas: int = 1
         scale = min(load.peak_rps / rate_rps, MAX_STREAM_S * PS_PER_S / float(load.trace_arrival_ps[-1]))
         arrival_ps = np.rint(load.trace_arrival_ps[own] * scale).astype(np.int64)
         return _workload(load, arrival_ps, load.mix.prompt_tokens[own], load.mix.output_tokens[own], replica)
+    count = min(count, max(LEAST_STREAM, int(MAX_STREAM_S * rate_rps / replicas)))
     rng = np.random.default_rng([load.seed, 1, replica])
     unit_times = np.cumsum(_unit_gaps(load.gap_shape * replicas, count, rng))
     unit_times *= count / unit_times[-1]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner.planning import parse_scenario
+from planner.planning import parse_scenario, plan
 from planner.planning.candidates import evaluate
 from planner.planning.capacity import run_at
 from planner.planning.feasibility import lone_request_reason
@@ -99,3 +99,30 @@ def test_a_preempted_request_finds_its_own_blocks_again():
     assert run_at(replica, job.load, job.targets, 0.2, 2_000).ok
     without = replace(replica, config=replace(replica.config, enable_prefix_caching=False))
     assert not run_at(without, job.load, job.targets, 0.2, 2_000).ok
+
+
+def test_a_run_too_short_to_show_its_queue_is_still_unstable_beyond_saturation():
+    """5 % beyond what the replica can do, and too few requests for the queue to be told from chance."""
+    load, targets = load_of(100, 50, slo={"e2e_p95_ms": 600_000})
+    replica = server()
+    saturation = estimate(replica, load.mix, None).saturation_rps
+    run = run_at(replica, load, targets, 1.05 * saturation, 50)
+    assert not run.stable
+    assert run.growth_rps >= 0.04 * saturation
+
+
+def test_a_trickle_is_simulated_at_its_own_rate():
+    """One request in 20 minutes: 1,666 of them fill the longest run; fewer are drawn, none are hurried."""
+    load, _ = load_of(100, 50, mean_rps=1 / 1_200)
+    stream = replica_stream(load, load.peak_rps, 8_000)
+    assert len(stream.arrival_ps) == 1_666
+    assert 1_666 / (stream.arrival_ps[-1] / 1e12) == pytest.approx(1 / 1_200, rel=1e-9)
+
+
+def test_counts_per_second_of_a_trickle_are_those_of_the_load():
+    document = changed("traffic.arrival.mean_rps", 0.0002)
+    document["hardware"]["tensor_parallel"] = [2]
+    load = plan(parse_scenario(document))["load"]
+    assert load["served_rps"] == pytest.approx(load["offered_rps"], rel=0.1)
+    assert load["littles_law"]["arrival_rps"] == pytest.approx(load["offered_rps"], rel=0.01)
+    assert load["concurrency_mean"] == pytest.approx(load["littles_law"]["measured"], rel=0.01)
