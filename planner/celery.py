@@ -5,7 +5,7 @@ from typing import Any
 
 from celery import Celery, signals
 
-from planner.core import filebroker, lifeline
+from planner.core import filebroker, lifeline, pool_guard
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "planner.settings.base")
 
@@ -22,6 +22,11 @@ def _begin_worker(**_: Any) -> None:
     from planner.planning import warm_up  # loads numba, which no other process should
 
     warm_up()
+
+
+@signals.worker_ready.connect
+def _guard_pool(sender: Any, **_: Any) -> None:
+    pool_guard.watch(sender)
 
 
 @signals.setup_logging.connect

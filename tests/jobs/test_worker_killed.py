@@ -1,6 +1,8 @@
 """kill -9 of a worker in mid-run costs seconds, not the run: on every broker and database."""
 
 import contextlib
+import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from planner import planning
+from planner.core.pool_guard import WORKER_UNUSABLE
 from tests.jobs.world import World, world
 from tests.processes import wait_for
 from tests.services import postgres_database, rabbitmq_vhost, redis_server
@@ -33,6 +36,12 @@ def on_rabbitmq_and_postgres(folder: Path) -> Iterator[World]:
         world(folder, broker_url=broker_url, postgres_url=postgres_url) as made,
     ):
         yield made
+
+
+def children_of(pid: int) -> list[int]:
+    """Process ids whose parent is `pid`, from the fourth field of /proc's stat."""
+    stats = [path.read_text().rpartition(")") for path in Path("/proc").glob("[0-9]*/stat") if path.exists()]
+    return [int(head.split()[0]) for head, _, tail in stats if int(tail.split()[1]) == pid]
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +74,20 @@ def test_a_killed_worker_loses_nothing(
         row = made.row()
         assert (row.state, row.attempts, row.failure) == ("done", 2, None)
         assert row.report == sample_report
+
+
+def test_a_process_killed_while_it_waits_for_work_does_not_block_the_others(tmp_path: Path) -> None:
+    """It held the lock of the queue that they share: the worker ends itself, and the next one works."""
+    with world(tmp_path) as made:
+        with made.worker() as worker:
+            worker.wait_for_line(r"ready\.$", 120)
+            for pid in children_of(worker.pid):
+                os.kill(pid, signal.SIGKILL)
+            assert worker.wait() == WORKER_UNUSABLE
+        made.submit()
+        with made.worker():
+            wait_for("the run is over", made.is_over, 120)
+        assert made.row().state == "done"
 
 
 def test_a_run_cancelled_while_its_worker_was_dead_ends_cancelled(tmp_path: Path) -> None:
