@@ -77,6 +77,8 @@ class Channel(virtual.Channel):
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
         folder = self._queue_folder(queue)
+        if not folder.is_dir():
+            self._make_again(queue)
         for name in _entries(folder):
             claimed = self._scratch()
             try:
@@ -87,6 +89,13 @@ class Channel(virtual.Channel):
             claimed.unlink()
             return loads(content)
         raise Empty
+
+    def _make_again(self, queue: str) -> None:
+        """Someone removed the broker's folder under a running reader: put back the queue and how messages reach it."""
+        self._new_queue(queue)
+        for exchange, routing_key, arguments in list(self.state.queue_bindings(queue)):
+            pattern = self.typeof(exchange).prepare_bind(queue, exchange, routing_key, arguments)[1]
+            self._queue_bind(exchange, routing_key, pattern, queue)
 
     def _size(self, queue: str) -> int:
         return len(_entries(self._queue_folder(queue)))

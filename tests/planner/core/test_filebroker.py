@@ -1,4 +1,5 @@
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,6 +164,17 @@ def test_an_unacknowledged_message_comes_back_when_its_reader_closes(folder: Pat
         queue.get(block=False)
     with connect(folder) as connection:
         assert connection.SimpleQueue("work").get(block=False).payload == "again"
+
+
+def test_a_reader_outlives_the_removal_of_the_folder(folder: Path) -> None:
+    exchange = Exchange("news", type="fanout")
+    with connect(folder) as reading, connect(folder) as writing:
+        queue = Queue("listener", exchange)(reading.channel())
+        queue.declare()
+        shutil.rmtree(folder)
+        assert queue.get() is None
+        writing.Producer(exchange=exchange).publish("still there")
+        assert received(queue) == ["still there"]
 
 
 def test_purging_empties_a_queue(broker: Connection) -> None:
