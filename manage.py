@@ -149,7 +149,7 @@ def check_data_dir() -> None:
     folder = os.environ.get("PLANNER_DATA_DIR") or os.path.join(ROOT, "var")
     probe = os.path.join(folder, f".writable-{os.getpid()}")
     try:
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)  # it holds sessions and password hashes
         with open(probe, "w"):
             os.remove(probe)
     except OSError as error:
@@ -175,8 +175,14 @@ def main() -> None:
         check_data_dir()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "planner.settings.base")
     from django.core.management import execute_from_command_line
+    from django.db import DatabaseError
 
-    execute_from_command_line(arguments)
+    try:
+        execute_from_command_line(arguments)
+    except DatabaseError as error:
+        if "--traceback" in arguments:
+            raise
+        end("the database cannot be used: " + str(error).strip().split("\n")[0])
 
 
 if __name__ == "__main__":

@@ -6,16 +6,22 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 PROJECT_DIR = Path(__file__).resolve().parents[2]
+SCHEMES = {
+    "database_url": ("postgres", "postgresql"),
+    "broker_url": ("redis", "rediss", "amqp", "amqps", "filebroker"),
+}
 
 
 class Env(BaseSettings):
     """Settings from `PLANNER_*` variables, an `.env` file, or one file per secret in PLANNER_SECRETS_DIR."""
 
-    model_config = SettingsConfigDict(env_prefix="PLANNER_", env_file=PROJECT_DIR / ".env", extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="PLANNER_", env_file=PROJECT_DIR / ".env", extra="ignore", env_ignore_empty=True
+    )
 
     debug: bool = False
     secret_key: SecretStr | None = Field(None, description="Signing key; made once in data_dir when absent.")
@@ -24,12 +30,22 @@ class Env(BaseSettings):
     broker_url: SecretStr | None = Field(None, description="redis://… or amqp://…, else files in data_dir.")
     allowed_hosts: Annotated[list[str], NoDecode] = ["localhost", "127.0.0.1", "[::1]"]
     https: bool = Field(False, description="Served over HTTPS: secure cookies, HSTS, forwarded protocol trusted.")
-    lease_s: float = Field(15.0, gt=0, description="A worker that does not renew its run for this long loses it.")
+    lease_s: float = Field(
+        15.0, ge=1, le=3600, description="A worker that does not renew its run for this long loses it."
+    )
     worker_processes: int = Field(2, ge=1, le=64, description="Runs computed at the same time by one worker.")
     static_root: Path | None = Field(None, description="Collected static files (set in the image).")
     admin_email: str = Field("admin@localhost", description="The first admin, made by `up` when there is nobody yet.")
     admin_password: SecretStr | None = Field(None, description="Theirs; generated and printed once when absent.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    @field_validator("database_url", "broker_url")
+    @classmethod
+    def _known(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        known = SCHEMES[str(info.field_name)]
+        if value is not None and value.get_secret_value().partition("://")[0] not in known:
+            raise ValueError(f"must start with {' or '.join(f'{scheme}://' for scheme in known)}")
+        return value
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod
@@ -38,8 +54,17 @@ class Env(BaseSettings):
 
 
 def load_env() -> Env:
-    """Reads the environment; a bad value ends the start with pydantic's message naming the variable."""
-    return Env(_secrets_dir=os.environ.get("PLANNER_SECRETS_DIR"))
+    """Reads the environment. A bad value ends the start (SystemExit) with a line for each, without the values: they may
+    be secrets."""
+    folder = os.environ.get("PLANNER_SECRETS_DIR") or None
+    if folder is not None and not os.path.isdir(folder):
+        raise SystemExit(f"staircase: PLANNER_SECRETS_DIR: there is no folder {folder}")
+    try:
+        env = Env(_secrets_dir=folder)
+    except ValidationError as error:
+        lines = [f"PLANNER_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors(include_input=False)]
+        raise SystemExit("\n".join(f"staircase: {line}" for line in lines)) from None
+    return env
 
 
 def secret_key(env: Env) -> str:
@@ -98,8 +123,6 @@ def database(env: Env) -> dict[str, Any]:
             },
         }
     url = urlsplit(env.database_url.get_secret_value())
-    if url.scheme not in ("postgres", "postgresql"):
-        raise ValueError("PLANNER_DATABASE_URL must start with postgres://")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": url.path.lstrip("/"),
