@@ -1,10 +1,15 @@
 """Writes about saved scenarios."""
 
+from datetime import timedelta
+
 from django.db import transaction
+from django.utils import timezone
 
 from planner import planning
 from planner.scenarios.models import Scenario, ScenarioVersion
 from planner.teams.models import Team, User
+
+DOUBLE_CLICK = timedelta(seconds=10)
 
 
 class VersionConflict(Exception):  # noqa: N818 - the name says what happened
@@ -17,11 +22,23 @@ class VersionConflict(Exception):  # noqa: N818 - the name says what happened
 
 @transaction.atomic
 def scenario_create(*, team: Team, user: User | None, parsed: planning.Scenario, note: str = "") -> ScenarioVersion:
-    """Saves a new scenario as its version 1. ValidationError: name or note too long."""
+    """Saves a new scenario as its version 1; what the same person sent a moment ago (a double click) is that one.
+
+    ValidationError: name or note too long.
+    """
+    Team.objects.select_for_update().get(pk=team.pk)  # two at once: the second sees the first
+    if user is not None and (twin := _just_made(team, user, parsed)) is not None:
+        return twin
     scenario = Scenario(team=team, name=parsed.name, created_by=user)
     scenario.full_clean()
     scenario.save()
     return _add_version(scenario, 1, user, parsed, note)
+
+
+def _just_made(team: Team, user: User, parsed: planning.Scenario) -> ScenarioVersion | None:
+    since = timezone.now() - DOUBLE_CLICK
+    made = ScenarioVersion.objects.filter(scenario__team=team, scenario__archived_at=None, created_by=user, number=1)
+    return made.filter(digest=planning.scenario_digest(parsed), created_at__gte=since).order_by("created_at").first()
 
 
 @transaction.atomic

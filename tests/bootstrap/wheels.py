@@ -26,7 +26,7 @@ def wheel(folder: Path, name: str, files: dict[str, str]) -> str:
 def standins(folder: Path) -> tuple[str, str]:
     """Wheels of a `django` and a `pytest` that only say where they run; returns the two requirement lines."""
     folder.mkdir()
-    django = wheel(
-        folder, "django", {"django/__init__.py": "", "django/core/__init__.py": "", "django/core/management.py": DJANGO}
-    )
+    empty = dict.fromkeys(("django/__init__.py", "django/core/__init__.py"), "")
+    files = empty | {"django/core/management.py": DJANGO, "django/db.py": "class DatabaseError(Exception): ...\n"}
+    django = wheel(folder, "django", files)
     return django, wheel(folder, "pytest", {"pytest/__init__.py": "", "pytest/__main__.py": PYTEST})

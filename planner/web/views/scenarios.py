@@ -86,11 +86,12 @@ def edit(request: HttpRequest, visit: Visit, scenario_id: uuid.UUID) -> HttpResp
     sent = submission.read(request, timezone.now().date())
     base = request.POST.get("base_number", "")
     base_number = int(base) if base.isdecimal() and len(base) < 10 else newest.number
-    editing |= {"base_number": base_number, "note": request.POST.get("note", "")}
+    note = "".join(c for c in request.POST.get("note", "") if c.isprintable()).strip()[:500]
+    editing |= {"base_number": base_number, "note": note}
     if sent.parsed is None or sent.fixing:
         return _form(request, visit, sent.values, sent, editing)
     try:
-        run = _edit_and_run(visit, scenario, sent.parsed, base_number, request.POST.get("note", ""))
+        run = _edit_and_run(visit, scenario, sent.parsed, base_number, note)
     except VersionConflict as conflict:
         editing |= {"conflict": conflict.newest, "base_number": conflict.newest.number}
         return _form(request, visit, sent.values, sent, editing, status=409)
@@ -118,7 +119,7 @@ def _create_and_run(visit: Visit, parsed: Parsed) -> Run:
 @transaction.atomic
 def _edit_and_run(visit: Visit, scenario: Scenario, parsed: Parsed, base_number: int, note: str) -> Run:
     version: ScenarioVersion = scenario_edit(
-        scenario=scenario, user=visit.user, parsed=parsed, base_number=base_number, note=note.strip()[:500]
+        scenario=scenario, user=visit.user, parsed=parsed, base_number=base_number, note=note
     )
     return run_submit(team=visit.team, user=visit.user, parsed=parsed, scenario_version=version)
 

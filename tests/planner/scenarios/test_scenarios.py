@@ -1,11 +1,12 @@
 import uuid
 
 import pytest
+from django.utils import timezone
 
 from planner import planning
 from planner.scenarios.models import Scenario, ScenarioVersion
 from planner.scenarios.selectors import scenario_get, scenarios_of, version_newest
-from planner.scenarios.services import VersionConflict, scenario_edit
+from planner.scenarios.services import DOUBLE_CLICK, VersionConflict, scenario_edit
 from planner.teams.models import User
 from tests.factories import make_scenario, make_user, parsed_scenario, team_of
 
@@ -24,6 +25,13 @@ def test_an_edit_makes_the_next_version_and_keeps_the_old_one(user: User) -> Non
     assert scenario_get(team_of(user), first.scenario.pk).name == "Renamed"
     assert ScenarioVersion.objects.get(pk=first.pk).body == first.body
     assert version_newest(first.scenario) == second
+
+
+def test_a_double_click_saves_one_scenario(user: User) -> None:
+    first = make_scenario(user)
+    assert make_scenario(user) == first
+    ScenarioVersion.objects.update(created_at=timezone.now() - 2 * DOUBLE_CLICK)
+    assert make_scenario(user) != first
 
 
 def test_an_edit_of_an_older_version_conflicts_and_saves_nothing(user: User) -> None:

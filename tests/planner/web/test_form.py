@@ -189,7 +189,7 @@ def test_an_edit_makes_the_next_version(editor: Client, user: User) -> None:
     version = make_scenario(user)
     address = f"/scenarios/{version.scenario.pk}/edit/"
     assert 'name="base_number" value="1"' in editor.get(address).content.decode()
-    data = form_data(name="Renamed") | {"base_number": "1", "note": "a better name"}
+    data = form_data(name="Renamed") | {"base_number": "1", "note": " a better\x00 name "}
     assert editor.post(address, data).status_code == 302
     newest = version.scenario.versions.latest("number")
     assert (newest.number, newest.note) == (2, "a better name")
