@@ -14,11 +14,26 @@
 '15.0 GiB of weights leave 51 GiB for 421k tokens'
 """
 
-from costmodel.api_bill import ApiBill, ApiTraffic, api_bill, api_traffic
-from costmodel.api_pricing import api_price, api_price_listing
-from costmodel.api_rates import ApiPrice, RateCard, RateTier, TokenRates
-from costmodel.api_usage import Usage, anthropic_usage, inclusive_usage, openai_usage, usage_cost_usd
-from costmodel.breakeven import (
+from costmodel.catalog.catalog import Catalog, load_catalog
+from costmodel.catalog.engines import EngineProfile, engine_names, engine_profile
+from costmodel.catalog.hardware import Accelerator
+from costmodel.catalog.hardware_rows import custom_accelerator
+from costmodel.deployment.deployment import Deployment, Parallelism, make_deployment
+from costmodel.deployment.feasibility import Fix, minimum_gpus, minimum_tp, ranked_fixes
+from costmodel.deployment.parallelism import divisibility_problems, valid_tp
+from costmodel.deployment.problems import DeploymentError, ModelConfigError, Problem, UnknownIdError
+from costmodel.memory.context import token_time_mean_context, token_time_mean_context_from_moments
+from costmodel.memory.plan import MemoryPlan, memory_plan
+from costmodel.memory.stage import MeasuredMemory, MemoryLine
+from costmodel.memory.weights import checkpoint_bytes
+from costmodel.models.hf_config import model_from_hf_config
+from costmodel.models.sizes import model_from_params, model_from_sizes
+from costmodel.models.spec import AttentionGroup, MlpGroup, ModelSpec
+from costmodel.pricing.api_bill import ApiBill, ApiTraffic, api_bill, api_traffic
+from costmodel.pricing.api_pricing import api_price, api_price_listing
+from costmodel.pricing.api_rates import ApiPrice, RateCard, RateTier, TokenRates
+from costmodel.pricing.api_usage import Usage, anthropic_usage, inclusive_usage, openai_usage, usage_cost_usd
+from costmodel.pricing.breakeven import (
     BreakEven,
     Crossing,
     CurvePoint,
@@ -29,24 +44,10 @@ from costmodel.breakeven import (
     replicas_for_peak,
     staircase,
 )
-from costmodel.catalog import Catalog, load_catalog
-from costmodel.context import token_time_mean_context, token_time_mean_context_from_moments
-from costmodel.coverage import Coverage, coverage
-from costmodel.deployment import Deployment, Parallelism, make_deployment
-from costmodel.engines import EngineProfile, engine_names, engine_profile
-from costmodel.feasibility import Fix, minimum_gpus, minimum_tp, ranked_fixes
-from costmodel.gpu_listings import GpuListing, gpu_listings
-from costmodel.gpu_pricing import GpuPrice, gpu_price, price_drift
-from costmodel.hardware import Accelerator
-from costmodel.hardware_rows import custom_accelerator
-from costmodel.memory import MemoryPlan, memory_plan
-from costmodel.model_config import model_from_hf_config
-from costmodel.model_sizes import model_from_params, model_from_sizes
-from costmodel.models import AttentionGroup, MlpGroup, ModelSpec
-from costmodel.money import PriceUnknownError, split_to_cents, to_cents
-from costmodel.parallelism import divisibility_problems, valid_tp
-from costmodel.problems import DeploymentError, ModelConfigError, Problem, UnknownIdError
-from costmodel.selfhost_cost import (
+from costmodel.pricing.gpu_listings import GpuListing, gpu_listings
+from costmodel.pricing.gpu_pricing import GpuPrice, gpu_price, price_drift
+from costmodel.pricing.money import PriceUnknownError, split_to_cents, to_cents
+from costmodel.pricing.selfhost_cost import (
     CostIdentity,
     CostLine,
     SelfHostCost,
@@ -56,9 +57,8 @@ from costmodel.selfhost_cost import (
     split_usd_per_mtok,
     usd_per_mtok_at,
 )
-from costmodel.stage_memory import MeasuredMemory, MemoryLine
 from costmodel.steptime import StepTimeTables, decode_floor_s, prefill_floor_s, step_time_parts, step_time_tables
-from costmodel.weights import checkpoint_bytes
+from costmodel.steptime.coverage import Coverage, coverage
 
 __all__ = [
     "Accelerator",

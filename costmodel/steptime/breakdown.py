@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from costmodel.deployment import Deployment
+from costmodel.deployment.deployment import Deployment
 from costmodel.steptime.constants import StepConstants, constant_keys, resolve_constants
 from costmodel.steptime.physics import ALL_PARTS, Load, experts_touched
 from costmodel.steptime.shape import StepShape, step_shape

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from costmodel.deployment import Deployment
-from costmodel.hardware import Accelerator
+from costmodel.catalog.hardware import Accelerator
+from costmodel.deployment.deployment import Deployment
 from costmodel.steptime.shape import dense_class, expert_class, link_class
 
 Value = float | NDArray[np.float64]

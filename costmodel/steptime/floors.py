@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from costmodel.deployment import Deployment
+from costmodel.deployment.deployment import Deployment
 from costmodel.steptime.shape import step_shape
 
 

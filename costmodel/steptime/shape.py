@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from costmodel.deployment import Deployment, Parallelism
-from costmodel.dtypes import KV_BYTES_PER_VALUE
-from costmodel.hardware import Accelerator
-from costmodel.models import AttentionGroup, MlpGroup, ModelSpec
+from costmodel.catalog.hardware import Accelerator
+from costmodel.deployment.deployment import Deployment, Parallelism
+from costmodel.deployment.dtypes import KV_BYTES_PER_VALUE
+from costmodel.models.spec import AttentionGroup, MlpGroup, ModelSpec
 
 Value = float | NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from costmodel.deployment import Deployment
+from costmodel.deployment.deployment import Deployment
 from costmodel.steptime.constants import StepConstants, constant_keys, resolve_constants
 from costmodel.steptime.physics import (
     CONTEXT_PARTS,

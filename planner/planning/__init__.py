@@ -7,9 +7,9 @@
 
 from planner.planning.errors import FieldError, PlanCancelled, ScenarioInvalid
 from planner.planning.listing import catalog_listing
-from planner.planning.plain import report_bytes
 from planner.planning.plan import plan
 from planner.planning.progress import Progress
+from planner.planning.report.plain import report_bytes
 from planner.planning.sample import sample_scenario
 from planner.planning.schema import (
     SCHEMA_VERSION,

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from costmodel import PriceUnknownError, api_price_listing, gpu_price, load_catalog
-from planner.planning.plain import plain
+from planner.planning.report.plain import plain
 
 KINDS = ("accelerators", "models", "gpu-prices", "api-prices")
 

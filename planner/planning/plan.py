@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planner.planning.break_even import break_even_section, stairs_of
-from planner.planning.candidates import Candidate, Job, evaluate, tp_sizes
-from planner.planning.commands import engine_commands, engine_settings
-from planner.planning.intervals import Sized, sized, sized_by_simulation
-from planner.planning.inventory import Gpu, resolve_gpus, resolve_model, resolve_profile
-from planner.planning.load import scenario_load
-from planner.planning.money import FleetBill, Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
-from planner.planning.names import candidate_name
-from planner.planning.plain import plain
+from planner.planning.money.bills import FleetBill, Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
+from planner.planning.money.break_even import break_even_section, stairs_of
+from planner.planning.money.sensitivity import Base, sensitivity
 from planner.planning.progress import OnProgress, Teller
-from planner.planning.provenance import notes_of, provenance
-from planner.planning.report_rows import (
+from planner.planning.report.launch_commands import engine_commands, engine_settings
+from planner.planning.report.names import candidate_name
+from planner.planning.report.plain import plain
+from planner.planning.report.provenance import notes_of, provenance
+from planner.planning.report.rows import (
     candidate_row,
     cost_section,
     curve_rows,
@@ -25,11 +22,14 @@ from planner.planning.report_rows import (
     memory_section,
     slo_rows,
 )
+from planner.planning.report.uncertainty import uncertainty_section
+from planner.planning.report.verdict import nearest_candidate, no_fleet_verdict, verdict
 from planner.planning.schema import SCHEMA_VERSION, Scenario
-from planner.planning.sensitivity import Base, sensitivity
-from planner.planning.targets import slo_targets
-from planner.planning.uncertainty import uncertainty_section
-from planner.planning.verdict import nearest_candidate, no_fleet_verdict, verdict
+from planner.planning.search.candidates import Candidate, Job, evaluate, tp_sizes
+from planner.planning.search.intervals import Sized, sized, sized_by_simulation
+from planner.planning.search.inventory import Gpu, resolve_gpus, resolve_model, resolve_profile
+from planner.planning.search.targets import slo_targets
+from planner.planning.traffic.load import scenario_load
 
 SEARCH_SHARE = 0.85
 """Share of the work that the search takes, for progress; the rest is the closer look at the recommended candidate."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from planner.planning import names as plain
+from planner.planning.report import names as plain
 
 METRICS = {"ttft": "TTFT", "tpot": "TPOT", "itl": "ITL", "e2e": "E2E", "goodput": "Goodput"}
 NBSP = "\N{NO-BREAK SPACE}"

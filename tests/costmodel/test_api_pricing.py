@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costmodel.api_bill import api_bill, api_traffic
-from costmodel.api_pricing import api_price, api_price_listing
-from costmodel.api_rates import ApiPrice, RateCard, RateTier, TokenRates
-from costmodel.api_usage import Usage, anthropic_usage, inclusive_usage, openai_usage, usage_cost_usd
-from costmodel.money import PriceUnknownError
-from costmodel.problems import UnknownIdError
+from costmodel.deployment.problems import UnknownIdError
+from costmodel.pricing.api_bill import api_bill, api_traffic
+from costmodel.pricing.api_pricing import api_price, api_price_listing
+from costmodel.pricing.api_rates import ApiPrice, RateCard, RateTier, TokenRates
+from costmodel.pricing.api_usage import Usage, anthropic_usage, inclusive_usage, openai_usage, usage_cost_usd
+from costmodel.pricing.money import PriceUnknownError
 
 DAY = date(2026, 11, 30)
 LLAMA_ON_BEDROCK = "meta.llama3-3-70b-instruct-v1:0"

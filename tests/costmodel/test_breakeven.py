@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from costmodel.breakeven import (
+from costmodel.pricing.breakeven import (
     CROSSINGS_SHOWN,
     BreakEven,
     Staircase,
@@ -19,7 +19,7 @@ from costmodel.breakeven import (
     replicas_for_peak,
     staircase,
 )
-from costmodel.selfhost_cost import self_host_cost
+from costmodel.pricing.selfhost_cost import self_host_cost
 
 HOUR_AT_ONE_DOLLAR = {"tokens_per_request": 1, "usd_per_replica_hour": 1, "hours_per_month": 1}
 

@@ -16,7 +16,7 @@ from costmodel import (
     ranked_fixes,
     valid_tp,
 )
-from costmodel.parallelism import divisors
+from costmodel.deployment.parallelism import divisors
 from tests.costmodel.builders import deploy
 
 

@@ -1,6 +1,6 @@
 """The serving lesson's numbers on memory: paging against reserving the maximum length."""
 
-from costmodel.reservation import contiguous_reservation, paged_reservation
+from costmodel.memory.reservation import contiguous_reservation, paged_reservation
 
 POOL = {"kv_pool_bytes": 40_000_000_000, "bytes_per_token": 131_072, "context_tokens": 600}
 

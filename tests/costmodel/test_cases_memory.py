@@ -3,9 +3,9 @@
 import pytest
 
 from costmodel import MeasuredMemory, load_catalog, memory_plan, model_from_hf_config
-from costmodel.dtypes import BYTES_PER_PARAM
-from costmodel.feasibility import sequence_kv_gib
-from costmodel.memory import kv_blocks
+from costmodel.deployment.dtypes import BYTES_PER_PARAM
+from costmodel.deployment.feasibility import sequence_kv_gib
+from costmodel.memory.plan import kv_blocks
 from tests.costmodel.builders import deploy
 
 LOGS = (

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import pytest
 
-from costmodel.api_bill import api_bill, api_traffic
-from costmodel.api_rates import ApiPrice, RateCard, TokenRates
-from costmodel.api_usage import Usage, anthropic_usage, inclusive_usage, openai_usage, usage_cost_usd
-from costmodel.breakeven import break_even, staircase
-from costmodel.gpu_pricing import price_drift
-from costmodel.money import HOURS_PER_MONTH
-from costmodel.selfhost_cost import (
+from costmodel.pricing.api_bill import api_bill, api_traffic
+from costmodel.pricing.api_rates import ApiPrice, RateCard, TokenRates
+from costmodel.pricing.api_usage import Usage, anthropic_usage, inclusive_usage, openai_usage, usage_cost_usd
+from costmodel.pricing.breakeven import break_even, staircase
+from costmodel.pricing.gpu_pricing import price_drift
+from costmodel.pricing.money import HOURS_PER_MONTH
+from costmodel.pricing.selfhost_cost import (
     cost_identity,
     paid_hours_per_month,
     self_host_cost,

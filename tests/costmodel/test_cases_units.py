@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from costmodel.money import HOURS_PER_MONTH
+from costmodel.pricing.money import HOURS_PER_MONTH
 
 
 @pytest.mark.parametrize(("hours", "usd"), [("720", 1800), ("729.6", 1824), ("730", 1825), ("744", 1860)])

@@ -3,7 +3,7 @@
 import pytest
 
 from costmodel import Parallelism, engine_profile, load_catalog, make_deployment, model_from_params
-from costmodel.coverage import Coverage, coverage, measured_deployments
+from costmodel.steptime.coverage import Coverage, coverage, measured_deployments
 
 
 def covered(model: str, gpu: str, engine: str = "vllm", tp: int = 1) -> Coverage:

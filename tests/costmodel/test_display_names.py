@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from costmodel import display_names as names
 from costmodel import load_catalog
+from costmodel.catalog import display_names as names
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from costmodel import UnknownIdError, engine_names, engine_profile, load_catalog
-from costmodel.engines import engine_profiles, version_key
+from costmodel.catalog.engines import engine_profiles, version_key
 from tests.costmodel.builders import deploy
 
 

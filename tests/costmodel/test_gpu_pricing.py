@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costmodel.gpu_listings import GpuListing, gpu_listings, parse_as_of, read_listings
-from costmodel.gpu_pricing import gpu_price, in_window, median, price_drift
-from costmodel.money import PriceUnknownError
+from costmodel.pricing.gpu_listings import GpuListing, gpu_listings, parse_as_of, read_listings
+from costmodel.pricing.gpu_pricing import gpu_price, in_window, median, price_drift
+from costmodel.pricing.money import PriceUnknownError
 
 PRICED_AT = date(2026, 11, 30)
 HEADER = (

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costmodel import Parallelism, divisibility_problems, load_catalog, valid_tp
-from costmodel.deployment import even_partition
-from costmodel.parallelism import divisors, kv_heads_fit
+from costmodel.deployment.deployment import even_partition
+from costmodel.deployment.parallelism import divisors, kv_heads_fit
 
 
 def codes(model: str, **sizes: int) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costmodel.money import exact, split_to_cents, to_cents
-from costmodel.selfhost_cost import (
+from costmodel.pricing.money import exact, split_to_cents, to_cents
+from costmodel.pricing.selfhost_cost import (
     cost_identity,
     paid_hours_per_month,
     self_host_cost,

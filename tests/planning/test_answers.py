@@ -7,10 +7,10 @@ from decimal import Decimal
 import pytest
 
 from planner.planning import catalog_listing, parse_scenario, plan, result_version
-from planner.planning.names import candidate_name, gpus_name
-from planner.planning.plain import plain, usd
-from planner.planning.text_report import text_report
-from planner.planning.verdict import money, money_range
+from planner.planning.report.names import candidate_name, gpus_name
+from planner.planning.report.plain import plain, usd
+from planner.planning.report.text import text_report
+from planner.planning.report.verdict import money, money_range
 from tests.planning.scenarios import changed
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from planner.planning import parse_scenario
-from planner.planning.capacity import Capacity, find_capacity, run_at
-from planner.planning.fleet import find_fleet
-from planner.planning.load import scenario_load
-from planner.planning.money import slo_capacity_rps
-from planner.planning.replica import Replica, estimate
-from planner.planning.targets import slo_targets
+from planner.planning.money.bills import slo_capacity_rps
+from planner.planning.search.capacity import Capacity, find_capacity, run_at
+from planner.planning.search.fleet import find_fleet
+from planner.planning.search.replica import Replica, estimate
+from planner.planning.search.targets import slo_targets
+from planner.planning.traffic.load import scenario_load
 from simulator import EngineConfig, StepTime
 from tests.planning.scenarios import changed
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from planner.planning import parse_scenario, plan
-from planner.planning.candidates import evaluate
-from planner.planning.intervals import sized, sized_by_simulation
-from planner.planning.inventory import resolve_gpus
 from planner.planning.plan import _job
 from planner.planning.progress import Teller
-from planner.planning.report_rows import slo_rows
-from planner.planning.uncertainty import uncertainty_section
+from planner.planning.report.rows import slo_rows
+from planner.planning.report.uncertainty import uncertainty_section
+from planner.planning.search.candidates import evaluate
+from planner.planning.search.intervals import sized, sized_by_simulation
+from planner.planning.search.inventory import resolve_gpus
 from tests.planning.scenarios import changed
 
 

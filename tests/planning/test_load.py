@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.planning import parse_scenario
-from planner.planning.lengths import ordered_lengths
-from planner.planning.load import replica_stream, scenario_load
 from planner.planning.schema.lengths import Empirical, Fixed, Lognormal
+from planner.planning.traffic.lengths import ordered_lengths
+from planner.planning.traffic.load import replica_stream, scenario_load
 from tests.planning.scenarios import changed
 
 

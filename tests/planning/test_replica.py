@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from planner.planning import parse_scenario, plan
-from planner.planning.candidates import evaluate
-from planner.planning.capacity import run_at
-from planner.planning.feasibility import lone_request_reason
-from planner.planning.inventory import resolve_gpus
-from planner.planning.load import replica_stream, scenario_load
 from planner.planning.plan import _job
 from planner.planning.progress import Teller
-from planner.planning.replica import Replica, estimate, lone_stream
-from planner.planning.targets import slo_targets
+from planner.planning.search.candidates import evaluate
+from planner.planning.search.capacity import run_at
+from planner.planning.search.feasibility import lone_request_reason
+from planner.planning.search.inventory import resolve_gpus
+from planner.planning.search.replica import Replica, estimate, lone_stream
+from planner.planning.search.targets import slo_targets
+from planner.planning.traffic.load import replica_stream, scenario_load
 from simulator import EngineConfig, StepTime
 from tests.planning.scenarios import changed
 

@@ -33,7 +33,7 @@ REQUESTS_PER_MONTH = MEAN_RPS * 3600 * HOURS
 
 @pytest.fixture(scope="module")
 def trace():
-    with np.load(ROOT / "planner/planning/data/azure_conversation_2023.npz", allow_pickle=False) as arrays:
+    with np.load(ROOT / "planner/planning/traffic/data/azure_conversation_2023.npz", allow_pickle=False) as arrays:
         gaps = arrays["gap_ticks"].astype(np.int64)
         return np.cumsum(gaps) * 100, arrays["prompt_tokens"].astype(np.int64), arrays["output_tokens"].astype(np.int64)
 

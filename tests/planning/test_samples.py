@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from planner.planning import plan
-from planner.planning.capacity import _backlog_rps, run_at
-from planner.planning.feasibility import lone_request_reason
-from planner.planning.load import scenario_load
-from planner.planning.replica import LONE_GAP_PS, lone_stream
 from planner.planning.schema import parse_scenario
-from planner.planning.targets import slo_targets
+from planner.planning.search.capacity import _backlog_rps, run_at
+from planner.planning.search.feasibility import lone_request_reason
+from planner.planning.search.replica import LONE_GAP_PS, lone_stream
+from planner.planning.search.targets import slo_targets
+from planner.planning.traffic.load import scenario_load
 from tests.planning.scenarios import changed, errors_of
 from tests.planning.test_capacity import server
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.planning import ScenarioInvalid
-from planner.planning.builtin_traces import load_builtin_trace
-from planner.planning.traces import read_trace_csv
+from planner.planning.traffic.builtin_traces import load_builtin_trace
+from planner.planning.traffic.traces import read_trace_csv
 
 AZURE = """TIMESTAMP,ContextTokens,GeneratedTokens
 2023-11-16 18:15:46.6805900,374,44

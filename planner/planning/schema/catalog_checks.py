@@ -22,15 +22,15 @@ from costmodel import (
     engine_profile,
     load_catalog,
 )
-from planner.planning.builtin_traces import BUILTIN_TRACES
 from planner.planning.errors import FieldError, ScenarioInvalid, pointer, show
-from planner.planning.inventory import resolve_gpu, resolve_model
 from planner.planning.schema.checks import Found, number, part
 from planner.planning.schema.model import CustomAccelerator, Hardware, Model
 from planner.planning.schema.samples import single_token_errors, trace_sample_errors
 from planner.planning.schema.scenario import Api, Engine
 from planner.planning.schema.traffic import Shape, Trace
-from planner.planning.trace_source import load_trace
+from planner.planning.search.inventory import resolve_gpu, resolve_model
+from planner.planning.traffic.builtin_traces import BUILTIN_TRACES
+from planner.planning.traffic.trace_source import load_trace
 from simulator import SimulatorError, weekly_shape
 
 USUAL_TP = (1, 2, 4, 8)

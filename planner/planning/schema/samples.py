@@ -9,7 +9,7 @@ import numpy as np
 from planner.planning.errors import FieldError, pointer, show
 from planner.planning.schema.checks import Found, number, part
 from planner.planning.schema.slo import PERCENTILE_FIELDS
-from planner.planning.traces import Trace
+from planner.planning.traffic.traces import Trace
 from simulator.statistics import SAMPLES_NEEDED
 
 BETWEEN_TOKENS = ("tpot", "itl")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from costmodel import Deployment
-from costmodel.coverage import coverage
 from costmodel.steptime import held_out_constants
+from costmodel.steptime.coverage import coverage
 from planner.planning.validation.rows import MeasuredRow
 from planner.planning.validation.runs import Prediction, predict
 from planner.planning.validation.setups import RowSetup, row_setup

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from costmodel import UnknownIdError, load_catalog
-from costmodel.hardware import Accelerator
-from costmodel.models import ModelSpec
+from costmodel.catalog.hardware import Accelerator
+from costmodel.models.spec import ModelSpec
 from planner.planning.validation.rows import MeasuredRow
 from planner.planning.validation.unusable import Unusable
 

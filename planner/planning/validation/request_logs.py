@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costmodel import Deployment, DeploymentError, Parallelism, engine_profile, make_deployment
-from costmodel.coverage import coverage
 from costmodel.steptime import held_out_constants
+from costmodel.steptime.coverage import coverage
 from planner.planning.validation.compare import Comparison, Missing, deployment_groups
 from planner.planning.validation.names import accelerator_named, model_named
 from planner.planning.validation.runs import lane_config, step_time_of

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from costmodel import Deployment, DeploymentError, Parallelism, UnknownIdError, engine_profile, make_deployment
-from costmodel.engines import EngineProfile
-from costmodel.hardware import Accelerator
-from costmodel.models import ModelSpec
+from costmodel.catalog.engines import EngineProfile
+from costmodel.catalog.hardware import Accelerator
+from costmodel.models.spec import ModelSpec
 from planner.planning.validation.names import accelerator_of, model_of
 from planner.planning.validation.rows import MeasuredRow
 from planner.planning.validation.unusable import Unusable

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from planner import planning
 from planner.planning.command import INVALID, NO_CANDIDATE, read_document, read_file, with_seed
-from planner.planning.text_report import text_report
+from planner.planning.report.text import text_report
 
 
 class Command(BaseCommand):

@@ -1,0 +1,1 @@
+"""Accelerators, models and engines as data with sources, found by forgiving ids."""

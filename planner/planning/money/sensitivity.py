@@ -1,0 +1,122 @@
+"""What the saving would be if one input were otherwise, all else equal.
+
+Prices and spares are exact. For load and output length the fleet is resized by the capacity of one replica (the closed
+form scales it for longer outputs); only step times are simulated again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from costmodel.pricing.api_bill import api_bill
+from costmodel.pricing.breakeven import replicas_for_peak
+from costmodel.pricing.money import exact
+from planner.planning.money.bills import FleetBill, Hosted, hosted_traffic, monthly_tokens
+from planner.planning.report.plain import usd
+from planner.planning.schema import Scenario
+from planner.planning.search.replica import Replica, estimate
+from planner.planning.traffic.load import Load, Mix
+
+STEP = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The present answer, from which one thing at a time is moved. slow_serves: some number of replicas with slow
+    steps meets the targets."""
+
+    scenario: Scenario
+    load: Load
+    bill: FleetBill
+    api: Hosted
+    replica: Replica
+    capacity_rps: float
+    serving: int
+    tpot_limit_ms: float | None
+    slow_serves: bool
+
+    @property
+    def api_usd(self) -> Fraction:
+        return exact(self.api.bill.exact_usd_per_month)
+
+    @property
+    def replica_month_usd(self) -> Fraction:
+        return exact(self.bill.cost.usd_per_replica_hour) * exact(self.scenario.billing.hours_per_month)
+
+    def fleet_usd(self, serving: int, spare: int | None = None) -> Fraction:
+        spares = self.scenario.billing.spare_replicas if spare is None else spare
+        return self.replica_month_usd * (serving + spares)
+
+
+def sensitivity(base: Base) -> list[dict[str, Any]]:
+    """Rows of the report, the largest swing first."""
+    mid = base.api_usd - base.fleet_usd(base.serving)
+    rows = [_gpu_price(base), _api_price(base), _load(base), _output(base), _step_time(base), _spares(base)]
+    rows.sort(key=lambda row: (-abs(row[4] - row[3]), row[0]))
+    return [
+        {
+            "label": label,
+            "low_label": low_label,
+            "high_label": high_label,
+            "saving_low_usd_per_month": usd(low),
+            "saving_high_usd_per_month": usd(high),
+            "flips": (low > 0) != (mid > 0) or (high > 0) != (mid > 0),
+        }
+        for label, low_label, high_label, low, high in rows
+    ]
+
+
+Row = tuple[str, str, str, Fraction, Fraction]
+
+
+def _gpu_price(base: Base) -> Row:
+    fleet = base.fleet_usd(base.serving)
+    low, high = (base.api_usd - fleet * exact(1 + sign * STEP) for sign in (-1, 1))
+    return ("GPU price", "−20 %", "+20 %", low, high)
+
+
+def _api_price(base: Base) -> Row:
+    fleet = base.fleet_usd(base.serving)
+    low, high = (base.api_usd * exact(1 + sign * STEP) - fleet for sign in (-1, 1))
+    return ("API price", "−20 %", "+20 %", low, high)
+
+
+def _load(base: Base) -> Row:
+    def saving(ratio: float) -> Fraction:
+        serving = replicas_for_peak(base.load.peak_rps * ratio, base.capacity_rps)
+        return base.api_usd * exact(ratio) - base.fleet_usd(serving)
+
+    return ("Load", "−20 %", "+20 %", saving(1 - STEP), saving(1 + STEP))
+
+
+def _output(base: Base) -> Row:
+    tokens = monthly_tokens(base.load, base.scenario.billing.hours_per_month)
+    now = estimate(base.replica, base.load.mix, base.tpot_limit_ms).start_rps
+
+    def saving(ratio: float) -> Fraction:
+        then = estimate(base.replica, _stretched(base.load.mix, ratio), base.tpot_limit_ms).start_rps
+        grows = max(1.0, then / now) if ratio < 1 else min(1.0, then / now)
+        serving = replicas_for_peak(base.load.peak_rps, base.capacity_rps * grows)
+        traffic = hosted_traffic(base.load, tokens.requests, cached=base.api.cached, output_ratio=ratio)
+        return exact(api_bill(base.api.price, traffic).exact_usd_per_month) - base.fleet_usd(serving)
+
+    return ("Output length", "−20 %", "+20 %", saving(1 - STEP), saving(1 + STEP))
+
+
+def _stretched(mix: Mix, ratio: float) -> Mix:
+    output = (mix.output_tokens * ratio + 0.5).astype(mix.output_tokens.dtype)
+    return replace(mix, output_tokens=output.clip(1))
+
+
+def _step_time(base: Base) -> Row:
+    fast, slow = (base.api_usd - base.fleet_usd(n) for n in (base.bill.serving_low, base.bill.serving_high))
+    return ("Step time", "p10 (fast)", "p90 (slow)" if base.slow_serves else "p90 (slow; misses targets)", fast, slow)
+
+
+def _spares(base: Base) -> Row:
+    spare = base.scenario.billing.spare_replicas
+    fewer = max(0, spare - 1)
+    low, high = (base.api_usd - base.fleet_usd(base.serving, count) for count in (fewer, spare + 1))
+    return ("Spare replicas", str(fewer), str(spare + 1), low, high)

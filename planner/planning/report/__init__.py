@@ -1,0 +1,1 @@
+"""What the report says, and as text: verdict, rows, launch commands, sources."""

@@ -1,0 +1,51 @@
+"""How the report calls GPUs, models, providers and candidates, and the counts beside them."""
+
+from __future__ import annotations
+
+from costmodel.catalog.display_names import (
+    api_model_name,
+    counted,
+    engine_name,
+    exact_usd,
+    gpu_name,
+    gpu_short_name,
+    model_name,
+    provider_name,
+    renter_name,
+)
+
+__all__ = [
+    "api_model_name",
+    "candidate_name",
+    "counted",
+    "engine_name",
+    "exact_usd",
+    "gpu_name",
+    "gpu_short_name",
+    "gpus_name",
+    "hosted_name",
+    "model_name",
+    "possessive",
+    "provider_name",
+    "renter_name",
+]
+
+
+def gpus_name(count: int, accelerator_id: str) -> str:
+    """`5 × H200`."""
+    return f"{count:,} × {gpu_short_name(accelerator_id)}"
+
+
+def candidate_name(accelerator_id: str, tp: int) -> str:
+    """`H100 SXM5 80 GB, TP2`: an accelerator and its tensor-parallel size."""
+    return f"{gpu_name(accelerator_id)}, TP{tp}"
+
+
+def hosted_name(provider: str, model: str) -> str:
+    """`llama-3.3-70b-versatile at Groq`."""
+    return f"{api_model_name(model)} at {provider_name(provider)}"
+
+
+def possessive(name: str) -> str:
+    """`Groq's`, `Fireworks'`."""
+    return f"{name}'" if name.endswith("s") else f"{name}'s"

@@ -1,0 +1,180 @@
+"""Where every figure of the report comes from, with dates; what was assumed; what was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from costmodel import load_catalog
+from planner.planning.money.bills import Hosted
+from planner.planning.report.names import engine_name, exact_usd, gpu_name, hosted_name, model_name, renter_name
+from planner.planning.report.rows import coverage_row
+from planner.planning.schema import SCHEMA_VERSION, canonical_json, scenario_digest
+from planner.planning.search.candidates import Candidate, Job
+from planner.planning.search.intervals import Sized
+from planner.planning.search.inventory import Gpu
+from planner.planning.traffic.builtin_traces import BUILTIN_TRACES
+from planner.planning.traffic.load import USUAL_PEAK_TO_MEAN
+from planner.planning.version import ENGINE_VERSION
+
+UNKNOWN_COVERAGE = {
+    "state": "extrapolated",
+    "sentence": "No candidate was sized, so no measurement applies.",
+    "model": "unknown",
+    "gpu": "unknown",
+    "engine": "unknown",
+}
+
+
+def provenance(
+    job: Job, gpus: Sequence[Gpu], hosted: Sequence[Hosted], best: Sized | None, notes: Sequence[str]
+) -> dict[str, Any]:
+    """The `provenance` part of the report."""
+    scenario = job.scenario
+    return {
+        "scenario": json.loads(canonical_json(scenario)),
+        "scenario_digest": scenario_digest(scenario),
+        "schema_version": SCHEMA_VERSION,
+        "engine_version": ENGINE_VERSION,
+        "catalog_version": load_catalog().version,
+        "seed": scenario.seed,
+        "priced_at": scenario.priced_at.isoformat(),
+        "sources": sources(job, gpus, hosted),
+        "assumptions": assumptions(job, hosted),
+        "coverage": UNKNOWN_COVERAGE if best is None else coverage_row(best.coverage),
+        "notes": list(dict.fromkeys(notes)),
+    }
+
+
+def sources(job: Job, gpus: Sequence[Gpu], hosted: Sequence[Hosted]) -> list[dict[str, str]]:
+    """One row per figure that came from outside."""
+    rows = [
+        _source(
+            "Architecture of " + model_name(job.model.id), _model_value(job), job.model.source or "the scenario", "", ""
+        )
+    ]
+    profile = job.profile
+    rows.append(
+        _source("Engine defaults", f"{engine_name(profile.name)} {profile.version}", profile.source, profile.as_of, "")
+    )
+    for gpu in gpus:
+        rows.extend(_gpu_rows(gpu))
+    trace = job.load.trace
+    if trace is not None:
+        spec = BUILTIN_TRACES.get(trace.name)
+        value = f"{trace.rows:,} requests in {trace.span_s:,.0f} s"
+        origin = (spec.source, spec.as_of, spec.licence) if spec else ("the scenario", "", "")
+        rows.append(_source(spec.title if spec else "Trace", value, *origin))
+    for api in hosted:
+        rates = api.price.standard.rates
+        value = f"${rates.input_usd_per_mtok} input, ${rates.output_usd_per_mtok} output per million tokens"
+        rows.append(
+            _source(hosted_name(api.price.provider, api.price.model), value, api.price.source, api.price.as_of, "")
+        )
+    return rows
+
+
+def _gpu_rows(gpu: Gpu) -> list[dict[str, str]]:
+    accelerator, price = gpu.accelerator, gpu.price
+    name = gpu_name(accelerator.id)
+    value = f"{accelerator.memory_gib:g} GiB, {accelerator.memory_bandwidth_gb_per_s:g} GB/s"
+    rows = [_source(f"{name}, hardware", value, accelerator.source, accelerator.as_of, "")]
+    if price.basis == "override":
+        rows.append(_source(f"{name}, price", price.sentence, "the scenario", "", ""))
+        return rows
+    rows.append(_source(f"{name}, price", price.sentence, "the listings below", str(price.priced_at), ""))
+    for listing in price.listings:
+        what = f"{name} at {renter_name(listing.provider)}, {listing.region}".rstrip(", ")
+        amount = _amount(listing.on_demand_usd_per_gpu_hour)
+        rows.append(_source(what, amount, listing.source, listing.as_of.text, ""))
+    return rows
+
+
+def _amount(usd_per_gpu_hour: Decimal | None) -> str:
+    return "" if usd_per_gpu_hour is None else f"{exact_usd(usd_per_gpu_hour)} per GPU-hour"
+
+
+def _model_value(job: Job) -> str:
+    approximate = ", approximate" if job.model.approximate else ""
+    return f"{job.model.params_total / 1e9:.4g} B parameters, {job.model.layers} layers{approximate}"
+
+
+def _source(what: str, value: str, source: str, as_of: str, licence: str) -> dict[str, str]:
+    return {"what": what, "value": value, "source": source, "as_of": as_of, "licence": licence}
+
+
+def assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:
+    """What was taken for granted, editable in the scenario where it says so."""
+    scenario, load = job.scenario, job.load
+    shape = scenario.traffic.shape
+    given = shape.peak_to_mean
+    ratio = given or USUAL_PEAK_TO_MEAN[shape.kind]
+    rows = [{"what": step.what, "value": step.value, "basis": step.basis} for step in load.chain]
+    rows += [
+        _assumed(
+            "Shape of the week",
+            f"{shape.kind.replace('_', ' ')}, busiest hour {ratio:g} × the mean",
+            "scenario" if given else "usual for the shape",
+        ),
+        _assumed("Hours per month", f"{scenario.billing.hours_per_month:g}", "scenario (730 = 365 × 24 / 12)"),
+        _assumed(
+            "Spare replicas", str(scenario.billing.spare_replicas), "scenario; paid, not counted on for the targets"
+        ),
+        _assumed("Dealing to replicas", "round robin", "a router that looks at queues or prefixes does better"),
+        _assumed("Targets", "judged in the peak hour, with the serving replicas only", "spares may be down"),
+        _assumed("Tokens", "an API counts as many tokens as the served model", "tokenizers differ by some 10 %"),
+    ]
+    if hosted:
+        offers = ", ".join(hosted_name(api.price.provider, api.price.model) for api in hosted)
+        rows.append(
+            _assumed(
+                "Models compared", f"{model_name(job.model.id)} against {offers}", "scenario; answers are not judged"
+            )
+        )
+    rows.append(
+        _assumed(
+            "Capacity ranges of candidates that are not recommended",
+            "scale with the step time",
+            "only the recommended fleet is simulated again with slow and fast steps",
+        )
+    )
+    if not load.is_trace:
+        rows.append(_assumed("Lengths", "prompt and output are independent", "no joint distribution was given"))
+    if job.targets.goodput_limits_ms and scenario.slo.goodput is None:
+        limits = ", ".join(f"{metric.upper()} {limit:g} ms" for metric, limit in job.targets.goodput_limits_ms.items())
+        rows.append(_assumed("Thresholds of goodput", limits, "the highest percentile target of each metric"))
+    if any(api.cached for api in hosted):
+        rows.append(
+            _assumed("Cached input at APIs", "every shared prefix is a cache hit", "the provider lists a price for it")
+        )
+    if load.mix.prefix_tokens:
+        rows.append(
+            _assumed("Prefix cache of the fleet", "simulated per replica, least recently used first", "engine default")
+        )
+    return rows
+
+
+def _assumed(what: str, value: str, basis: str) -> dict[str, str]:
+    return {"what": what, "value": value, "basis": basis}
+
+
+def notes_of(job: Job, gpus: Sequence[Gpu], candidates: Sequence[Candidate]) -> list[str]:
+    """What a reader should know beside the numbers."""
+    load = job.load
+    notes = [*job.model.notes, *job.profile.notes]
+    notes += [f"{gpu_name(gpu.accelerator.id)}: {gpu.accelerator.note}" for gpu in gpus if gpu.accelerator.note]
+    if load.is_trace:
+        notes.append("The trace is a finite run: its percentiles are those of this record, not of an endless load.")
+    if load.mix.cut_ratio:
+        notes.append(f"{load.mix.cut_ratio:.2%} of the requests were cut to the context or to max_tokens.")
+    if job.model.approximate:
+        notes.append("The model is planned as the usual architecture of its size.")
+    for candidate in candidates:
+        deployment = candidate.deployment
+        if deployment and deployment.weight_dtype not in (job.model.native_weight_dtype, "bf16", "fp16", "fp8"):
+            notes.append(
+                f"{deployment.weight_dtype} weights need a checkpoint in that format; the commands name the original."
+            )
+    return notes

@@ -1,0 +1,166 @@
+"""The answer in one sentence, with its range, and the GPU price at which it would change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from costmodel.pricing.breakeven import flip_gpu_price
+from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.report.names import (
+    api_model_name,
+    candidate_name,
+    counted,
+    gpu_name,
+    gpus_name,
+    model_name,
+    possessive,
+    provider_name,
+)
+from planner.planning.report.plain import usd
+from planner.planning.schema import Scenario
+from planner.planning.search.candidates import Candidate
+from planner.planning.traffic.load import Load
+
+
+def no_fleet_verdict(candidates: Sequence[Candidate], api: Hosted | None) -> dict[str, Any]:
+    """Nothing meets the targets: say why the nearest candidate does not."""
+    nearest = nearest_candidate(candidates)
+    sentence = "No candidate meets the targets."
+    if api is not None:
+        sentence += f" {_api_name(api)} would cost {money(api.bill.exact_usd_per_month)} a month."
+    detail = ""
+    if nearest is not None and nearest.reason is not None:
+        name = candidate_name(nearest.gpu.accelerator.id, nearest.tp)
+        change = nearest.reason.nearest_change
+        detail = f"Nearest is {name}: {nearest.reason.detail}" + (f" What would help: {change}" if change else "")
+    return {
+        "sentence": sentence,
+        "detail": detail,
+        "choice": "none",
+        "against": None if api is None else _against(api),
+        "saving_usd_per_month": None,
+        "flip_gpu_usd_per_hour": None,
+    }
+
+
+def verdict(scenario: Scenario, load: Load, best: Candidate, bill: FleetBill, api: Hosted | None) -> dict[str, Any]:
+    """The best fleet against the cheapest API that is offered."""
+    fleet_usd = bill.cost.exact_usd_per_month
+    gpus = gpus_name(bill.cost.gpus, best.gpu.accelerator.id)
+    assert best.deployment is not None
+    hosting = f"{model_name(best.deployment.model.id)} on {gpus}"
+    if api is None:
+        spread = _spread(bill.low_usd, bill.high_usd, fleet_usd)
+        return {
+            "sentence": f"Self-hosting {hosting} costs {money(fleet_usd)} a month{spread} and meets every target.",
+            "detail": _fleet_detail(load, best, bill),
+            "choice": "self_host_only",
+            "against": None,
+            "saving_usd_per_month": None,
+            "flip_gpu_usd_per_hour": None,
+        }
+    api_usd = api.bill.exact_usd_per_month
+    saving, low, high = api_usd - fleet_usd, api_usd - bill.high_usd, api_usd - bill.low_usd
+    choice = "self_host" if saving > 0 else "api"
+    flip = flip_gpu_price(
+        api_usd_per_month=api_usd,
+        replicas=bill.cost.replicas,
+        gpus_per_replica=best.tp,
+        hours_per_month=scenario.billing.hours_per_month,
+    )
+    return {
+        "sentence": _sentence(choice, hosting, api, saving, low, high),
+        "detail": " ".join((_fleet_detail(load, best, bill), _api_detail(best, flip, choice, api))),
+        "choice": choice,
+        "against": _against(api),
+        "saving_usd_per_month": {"low": usd(low), "mid": usd(saving), "high": usd(high)},
+        "flip_gpu_usd_per_hour": None if flip is None else flip.quantize(Decimal("0.0001")),
+    }
+
+
+def money(amount: Decimal) -> str:
+    """$812, $9.5k, $1.23M: as a sentence needs it."""
+    value = abs(float(amount))
+    if value >= 999_500:
+        return f"${value / 1e6:,.2f}M"
+    if value >= 9_995:
+        return f"${value / 1e3:,.1f}k"
+    return f"${value:,.0f}"
+
+
+def price(usd_per_hour: Decimal) -> str:
+    """$2.28; small prices to two significant digits, as $0.00 would be another answer."""
+    value = float(usd_per_hour)
+    return f"${value:.2f}" if value >= 0.1 or value == 0 else f"${Decimal(f'{value:.1e}'):f}"
+
+
+def money_range(low: Decimal, high: Decimal) -> str:
+    """$6.5k to $37.7k: both ends in the unit of the larger, unless one is far smaller."""
+    ends = sorted((abs(low), abs(high)))
+    if ends[1] < 9_995 or ends[0] * 100 < ends[1]:
+        return f"{money(low)} to {money(high)}"
+    if ends[1] >= 999_500:
+        return f"${abs(low) / 1_000_000:,.2f}M to ${abs(high) / 1_000_000:,.2f}M"
+    return f"${abs(low) / 1_000:,.1f}k to ${abs(high) / 1_000:,.1f}k"
+
+
+def _sentence(choice: str, hosting: str, api: Hosted, saving: Decimal, low: Decimal, high: Decimal) -> str:
+    firm = (low > 0) == (high > 0)
+    if choice == "self_host":
+        first = f"Self-hosting {hosting} is {money(saving)} a month cheaper than {_api_name(api)}"
+        span = money_range(low, high) if firm else f"from {money(high)} cheaper to {money(low)} dearer"
+    else:
+        first = f"{_api_name(api)} is {money(saving)} a month cheaper than self-hosting {hosting}"
+        span = money_range(high, low) if firm else f"from {money(low)} cheaper to {money(high)} dearer"
+    return f"{first} (range: {span})."
+
+
+def _fleet_detail(load: Load, best: Candidate, bill: FleetBill) -> str:
+    assert best.fleet is not None
+    spare = bill.cost.replicas - best.fleet.serving
+    carry = "carries" if best.fleet.serving == 1 else "carry"
+    return (
+        f"{counted(best.fleet.serving, 'serving replica')} of {counted(best.tp, 'GPU')} "
+        f"({gpu_name(best.gpu.accelerator.id)}) {carry} the peak hour of {load.peak_rps:.3g} requests/s within every "
+        f"target; {_with(spare)} the fleet costs {money(bill.cost.exact_usd_per_month)} a month."
+    )
+
+
+def _with(spare: int) -> str:
+    return f"with {counted(spare, 'spare replica')}" if spare else "without a spare,"
+
+
+def _api_detail(best: Candidate, flip: Decimal | None, choice: str, api: Hosted) -> str:
+    detail = (
+        f"The same tokens cost {money(api.bill.exact_usd_per_month)} a month at {provider_name(api.price.provider)}."
+    )
+    if flip is None:
+        return detail
+    change = "Self-hosting would be cheaper below" if choice == "api" else "Self-hosting stays cheaper up to"
+    return f"{detail} {change} {price(flip)} per GPU-hour; {price(best.gpu.price.usd_per_gpu_hour)} is counted."
+
+
+def _spread(low: Decimal, high: Decimal, mid: Decimal) -> str:
+    return "" if low == high == mid else f" (range: {money_range(low, high)})"
+
+
+def nearest_candidate(candidates: Sequence[Candidate]) -> Candidate | None:
+    """The one that comes nearest to the targets: simulated under load, then alone, then fitting into memory; of those
+    the one that misses its target by least, then the widest."""
+
+    def nearness(candidate: Candidate) -> tuple[bool, bool, bool, float, int]:
+        fits = candidate.memory is not None and candidate.memory.fits
+        miss_ratio = candidate.reason.miss_ratio if candidate.reason else 1.0
+        return candidate.capacity is not None, candidate.replica is not None, fits, -miss_ratio, candidate.tp
+
+    return max(candidates, key=nearness, default=None)
+
+
+def _api_name(api: Hosted) -> str:
+    return f"{possessive(provider_name(api.price.provider))} {api_model_name(api.price.model)}"
+
+
+def _against(api: Hosted) -> dict[str, str]:
+    return {"provider": api.price.provider, "model": api.price.model}

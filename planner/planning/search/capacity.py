@@ -1,0 +1,135 @@
+"""What one replica can serve within all targets at once, found by simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.planning.search.replica import Estimate, Replica, estimate
+from planner.planning.search.targets import Judged, Targets, judge, latencies
+from planner.planning.traffic.load import Load, replica_stream
+from simulator import EventLog
+from simulator.stability import judge_stability
+
+COUNTS = {50: 6_000, 90: 6_000, 95: 8_000, 99: 16_000}
+MAX_COUNT = 40_000
+PRECISION = 1.02
+"""The rate that passes and the one that fails lie at most 2 % apart at the end of a search."""
+SATURATION_TOLERANCE = 0.02
+GROWTH = 1.25
+MAX_DOUBLINGS = 40
+MAX_BACKLOG_RATIO = 0.02
+"""A finite trace counts as carried when at most this share of it is still waiting at its end."""
+OVERTIME_PS = 900 * 10**12
+"""A run may last this much longer than its arrivals; what is not done then counts as missed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One or more replicas at one rate: what each target came to, and whether the load is carried."""
+
+    rate_rps: float
+    judged: tuple[Judged, ...]
+    stable: bool
+    growth_rps: float
+    logs: tuple[EventLog, ...]
+
+    @property
+    def ok(self) -> bool:
+        return self.stable and all(item.met for item in self.judged)
+
+    def failure(self) -> str:
+        """In words, the first thing that is wrong; "" when all is well."""
+        if not self.stable:
+            return f"the queue grows by {self.growth_rps:.3g} requests/s"
+        missed = next((item for item in self.judged if not item.met), None)
+        if missed is None:
+            return ""
+        if missed.predicted is None:
+            return f"{missed.target.label} cannot be told from {missed.samples} values"
+        return f"{missed.target.label} is {missed.shown} (target {missed.target.show(missed.target.limit)})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Capacity:
+    """Highest rate found that meets all targets (0 when none does), and the lowest found that does not."""
+
+    rps: float
+    failing: Run | None
+    passing: Run | None
+    estimate: Estimate
+
+
+def stream_count(targets: Targets, start: Estimate) -> int:
+    """Requests per run: enough for the highest percentile, and for 20 times the requests in flight."""
+    return int(min(MAX_COUNT, max(COUNTS[targets.top_percentile], 20 * start.concurrency)))
+
+
+def run_at(replica: Replica, load: Load, targets: Targets, rate_rps: float, count: int, *, replicas: int = 1,
+           sampled: int = 1) -> Run:  # fmt: skip
+    """`sampled` of `replicas` replicas while `rate_rps` arrive at all of them together.
+
+    A rate beyond the closed form's saturation is unstable even where the run is too short for the queue to show it.
+    """
+    logs = []
+    for index in range(sampled):
+        stream = replica_stream(load, rate_rps, count, replicas=replicas, replica=index)
+        logs.append(replica.run(stream, until_ps=int(stream.arrival_ps[-1]) + OVERTIME_PS))
+    pooled = latencies(logs, steady=not load.is_trace)
+    if load.is_trace:
+        growth_rps = sum(_backlog_rps(log) for log in logs) * replicas / sampled
+        stable = growth_rps <= MAX_BACKLOG_RATIO * rate_rps
+    else:
+        verdicts = [judge_stability(log, 0.1) for log in logs]
+        growth_rps = float(np.mean([v.queue_growth_rps for v in verdicts])) * replicas
+        stable = all(v.verdict != "unstable" for v in verdicts)
+        beyond_rps = rate_rps - estimate(replica, load.mix, None).saturation_rps * replicas
+        if beyond_rps > SATURATION_TOLERANCE * rate_rps:
+            stable, growth_rps = False, max(growth_rps, beyond_rps)
+    return Run(rate_rps, judge(targets, pooled), stable, growth_rps, tuple(logs))
+
+
+def _backlog_rps(log: EventLog) -> float:
+    """Earlier requests still unadmitted when the last one arrives, per second of the run."""
+    last = int(log.arrival_ps[-1])
+    waiting = np.count_nonzero(((log.admitted_ps < 0) | (log.admitted_ps > last)) & (log.arrival_ps < last))
+    return float(waiting / (last / 1e12)) if last else 0.0
+
+
+def find_capacity(replica: Replica, load: Load, targets: Targets, *, near_rps: float | None = None) -> Capacity:
+    """Bracket by growing or shrinking from the closed form (or `near_rps`), then bisect on the rate.
+
+    All runs use the same draws, so that a higher rate differs from a lower one only by its gaps.
+    """
+    tightest = targets.tightest_ms("tpot") or targets.tightest_ms("itl")
+    start = estimate(replica, load.mix, tightest[0] if tightest else None)
+    count = stream_count(targets, start)
+    first = near_rps or min(0.8 * start.start_rps, 0.9 * start.saturation_rps)
+    passing: Run | None = None
+    failing: Run | None = None
+    rate, shrink = first, GROWTH
+    for _ in range(MAX_DOUBLINGS):
+        run = run_at(replica, load, targets, rate, count)
+        if run.ok:
+            passing = run
+            if failing is not None:
+                break
+            rate *= GROWTH
+        else:
+            failing = run
+            if passing is not None:
+                break
+            rate /= shrink
+            shrink = min(2.0, shrink * GROWTH)
+            if rate < first / 1_000:
+                return Capacity(0.0, failing, None, start)
+    if passing is None or failing is None:
+        return Capacity(passing.rate_rps if passing else 0.0, failing, passing, start)
+    while failing.rate_rps / passing.rate_rps > PRECISION:
+        run = run_at(replica, load, targets, (passing.rate_rps * failing.rate_rps) ** 0.5, count)
+        if run.ok:
+            passing = run
+        else:
+            failing = run
+    return Capacity(passing.rate_rps, failing, passing, start)

@@ -1,0 +1,65 @@
+"""How many replicas the peak hour needs: found from one replica's capacity, confirmed by simulating the fleet."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from planner.planning.search.capacity import Capacity, Run, run_at, stream_count
+from planner.planning.search.replica import Replica
+from planner.planning.search.targets import Targets
+from planner.planning.traffic.load import Load
+
+SAMPLED_REPLICAS = 3
+MAX_REPLICAS = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fleet:
+    """The fewest serving replicas that meet all targets in the peak hour. one_less: the run with one replica fewer,
+    which fails; None for a single replica."""
+
+    serving: int
+    run: Run
+    one_less: Run | None
+
+
+def fleet_run(replica: Replica, load: Load, targets: Targets, replicas: int, count: int, rate_rps: float) -> Run:
+    """The fleet at a rate, requests dealt round robin. All replicas of a trace; a sample of those of a drawn load, as
+    they do not differ but by chance."""
+    sampled = replicas if load.is_trace else min(replicas, SAMPLED_REPLICAS)
+    return run_at(replica, load, targets, rate_rps, count, replicas=replicas, sampled=sampled)
+
+
+def find_fleet(replica: Replica, load: Load, targets: Targets, capacity: Capacity) -> Fleet | None:
+    """The smallest fleet for the peak hour; None beyond MAX_REPLICAS, or the requests of the trace.
+
+    A replica that meets the targets alone at no rate (bursts hit it however rare they are) may do so in a fleet, over
+    which bursts are dealt; the search then starts from the closed form.
+    """
+    count = stream_count(targets, capacity.estimate)
+    most = MAX_REPLICAS if load.trace_arrival_ps is None else min(MAX_REPLICAS, len(load.trace_arrival_ps))
+    runs: dict[int, Run] = {}
+
+    def ok(replicas: int) -> bool:
+        if replicas not in runs:
+            runs[replicas] = fleet_run(replica, load, targets, replicas, count, load.peak_rps)
+        return runs[replicas].ok
+
+    enough = min(most, max(1, math.ceil(load.peak_rps / (capacity.rps or capacity.estimate.start_rps))))
+    stride, too_few = max(1, enough // 20), 0
+    while enough <= most and not ok(enough):
+        too_few, enough = enough, enough + stride
+        stride *= 2
+    if enough > most:
+        return None
+    stride = max(1, enough // 20)
+    while enough - too_few > 1:
+        candidate = max(too_few + 1, enough - stride)
+        if ok(candidate):
+            enough = candidate
+            stride *= 2
+        else:
+            too_few = candidate
+            stride = max(1, (enough - too_few) // 2)
+    return Fleet(enough, runs[enough], runs.get(enough - 1))

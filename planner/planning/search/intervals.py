@@ -1,0 +1,102 @@
+"""How far the answer moves when steps are as fast or as slow as the residuals of the step-time model allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from costmodel import replicas_for_peak
+from costmodel.steptime.coverage import Coverage, coverage
+from planner.planning.money.bills import slo_capacity_rps
+from planner.planning.search.candidates import Candidate, Job
+from planner.planning.search.capacity import Run, find_capacity, stream_count
+from planner.planning.search.fleet import fleet_run
+from planner.planning.search.replica import estimate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sized:
+    """A feasible candidate with its intervals.
+
+    capacity_rps: of one replica, as counted for fleet and break-even; low_rps, high_rps: with slow and fast steps.
+    serving_low and serving_high: replicas at high_rps and low_rps; `serving` where low_rps is 0, as no number of slow
+    replicas would do. fast_run, slow_run: the fleet with such steps, None where they were not simulated.
+    """
+
+    candidate: Candidate
+    coverage: Coverage
+    capacity_rps: float
+    low_rps: float
+    high_rps: float
+    serving: int
+    serving_low: int
+    serving_high: int
+    fast_run: Run | None = None
+    slow_run: Run | None = None
+
+
+def sized(job: Job, candidate: Candidate) -> Sized:
+    """Intervals from the closed form: with steps r times as long the rate falls to 1 / r, and by more under a TPOT
+    target, which then leaves room for fewer sequences; to 0 where not even one is left."""
+    assert candidate.replica is not None
+    assert candidate.capacity is not None
+    covered = _coverage(candidate)
+    tightest = job.targets.tightest_ms("tpot") or job.targets.tightest_ms("itl")
+    limit_ms = tightest[0] if tightest else None
+    replica, now = candidate.replica, candidate.capacity.estimate
+
+    def ratio(step_ratio: float) -> float:
+        then = estimate(replica.slowed(step_ratio), job.load.mix, limit_ms)
+        return then.start_rps / now.start_rps if then.within_limit else 0.0
+
+    slow, fast = covered.step_time_p90_ratio, covered.step_time_p10_ratio
+    return _sized(job, candidate, covered, min(ratio(slow), 1 / slow), max(ratio(fast), 1 / fast))
+
+
+def sized_by_simulation(job: Job, candidate: Candidate) -> Sized:
+    """Intervals by simulating the replica and the fleet again with slow and with fast steps; by scaling where a replica
+    alone meets the targets at no rate."""
+    assert candidate.replica is not None
+    assert candidate.capacity is not None
+    assert candidate.fleet is not None
+    if candidate.capacity.rps == 0:
+        return sized(job, candidate)
+    covered = _coverage(candidate)
+    ratios, runs = [], []
+    for step_ratio in (covered.step_time_p90_ratio, covered.step_time_p10_ratio):
+        replica = candidate.replica.slowed(step_ratio)
+        near = candidate.capacity.rps / step_ratio
+        found = find_capacity(replica, job.load, job.targets, near_rps=near)
+        ratios.append(found.rps / candidate.capacity.rps)
+        count = stream_count(job.targets, candidate.capacity.estimate)
+        runs.append(fleet_run(replica, job.load, job.targets, candidate.fleet.serving, count, job.load.peak_rps))
+    return _sized(job, candidate, covered, *ratios, slow_run=runs[0], fast_run=runs[1])
+
+
+def _sized(
+    job: Job, candidate: Candidate, covered: Coverage, slow_ratio: float, fast_ratio: float, *,
+    fast_run: Run | None = None, slow_run: Run | None = None,
+) -> Sized:  # fmt: skip
+    assert candidate.capacity is not None
+    assert candidate.fleet is not None
+    serving, peak = candidate.fleet.serving, job.load.peak_rps
+    mid = slo_capacity_rps(candidate.capacity.rps, peak, serving)
+    low, high = mid * min(1.0, slow_ratio), mid * max(1.0, fast_ratio)
+    if slow_run is not None:
+        low = max(low, peak / serving) if slow_run.ok else min(low, peak / serving * (1 - 1e-6))
+    return Sized(
+        candidate=candidate,
+        coverage=covered,
+        capacity_rps=mid,
+        low_rps=low,
+        high_rps=high,
+        serving=serving,
+        serving_low=replicas_for_peak(peak, high),
+        serving_high=replicas_for_peak(peak, low) if low > 0 else serving,
+        fast_run=fast_run,
+        slow_run=slow_run,
+    )
+
+
+def _coverage(candidate: Candidate) -> Coverage:
+    assert candidate.deployment is not None
+    return coverage(candidate.deployment)

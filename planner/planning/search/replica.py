@@ -1,0 +1,164 @@
+"""One replica as the simulator sees it, and what can be said of it without simulating."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from costmodel import Deployment
+from costmodel.memory.plan import MemoryPlan
+from costmodel.steptime import StepTimeTables
+from planner.planning.traffic.load import Load, Mix
+from simulator import EngineConfig, EventLog, StepTime, Workload, simulate
+
+LEAST_BLOCK_TOKENS = 16
+LEAST_SEATS = 0.05
+SEATS_TRIED = 512
+LONE_GAP_PS = 3_700 * 10**12
+"""Above the largest target, an hour."""
+LONE_REQUESTS = 600
+"""With the gap 26 days, which the simulator's clock holds; enough for a p99."""
+
+Tick = Callable[[], None]
+"""Called between requests of a simulation; raises PlanCancelled when someone asked to stop."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replica:
+    """Engine settings and step times of one replica. tick: see Tick."""
+
+    config: EngineConfig
+    step_time: StepTime
+    tick: Tick
+
+    def run(self, stream: Workload, *, until_ps: int | None = None) -> EventLog:
+        """Serve a stream of requests."""
+
+        def on_progress(_: float) -> bool:
+            self.tick()
+            return True
+
+        return simulate(self.config, self.step_time, stream, until_ps=until_ps, on_progress=on_progress)
+
+    def slowed(self, ratio: float) -> Replica:
+        """The same replica with every step lasting `ratio` times as long."""
+        return replace(self, step_time=scaled(self.step_time, ratio))
+
+
+def make_replica(deployment: Deployment, memory: MemoryPlan, tables: StepTimeTables, mix: Mix, tick: Tick) -> Replica:
+    """The simulator's view of a deployment whose memory fits.
+
+    The prefix cache is simulated also where prompts share nothing: a preempted request finds its own blocks again,
+    without which long prompts in a small pool are computed over and over, and a load that the engine carries would
+    look like a growing queue. Blocks below 16 tokens are simulated as 16, which wastes at most 15 tokens a sequence.
+    """
+    block_size = max(deployment.block_size, LEAST_BLOCK_TOKENS)
+    config = EngineConfig(
+        max_num_seqs=deployment.max_num_seqs,
+        max_num_batched_tokens=deployment.max_num_batched_tokens,
+        num_blocks=_pool_tokens(memory, mix) // block_size,
+        max_model_len=deployment.max_model_len,
+        block_size=block_size,
+        enable_chunked_prefill=deployment.enable_chunked_prefill,
+        enable_prefix_caching=deployment.enable_prefix_caching,
+        reserve_full_isl=deployment.profile.admission != "first_chunk",
+    )
+    step_time = StepTime(
+        tokens_ps=tables.tokens_ps,
+        seats_ps=tables.seats_ps,
+        context_ps=tables.context_ps,
+        prefill_pair_ps=tables.prefill_pair_ps,
+        prefill_seq_ps=tables.prefill_seq_ps,
+        request_ps=tables.request_ps,
+    )
+    return Replica(config, step_time, tick)
+
+
+def _pool_tokens(memory: MemoryPlan, mix: Mix) -> int:
+    """Tokens of the pool; where windows or recurrent state make short contexts dear or cheap, those that hold as many
+    sequences of the mean context."""
+    block = memory.deployment.block_size
+    if memory.kv_bytes_per_token == memory.kv_growth_bytes_per_token:
+        return memory.kv_blocks * block
+    return max(1, memory.blocks_at(mix.context_tokens_mean)) * block
+
+
+def scaled(step_time: StepTime, ratio: float) -> StepTime:
+    """Every part of the step time multiplied by `ratio`, in whole picoseconds."""
+    return StepTime(
+        tokens_ps=np.rint(step_time.tokens_ps * ratio).astype(np.int64),
+        seats_ps=np.rint(step_time.seats_ps * ratio).astype(np.int64),
+        context_ps=np.rint(step_time.context_ps * ratio).astype(np.int64),
+        prefill_pair_ps=round(step_time.prefill_pair_ps * ratio),
+        prefill_seq_ps=round(step_time.prefill_seq_ps * ratio),
+        request_ps=round(step_time.request_ps * ratio),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Closed form of a steady replica. saturation_rps: no load beyond it can be served. start_rps: where a search for
+    the rate at a TPOT target starts, with `concurrency` sequences running. within_limit: whether any mean step meets
+    the target; where none does, the start is one sequence."""
+
+    saturation_rps: float
+    start_rps: float
+    concurrency: float
+    within_limit: bool = True
+
+
+def estimate(replica: Replica, mix: Mix, tpot_limit_ms: float | None) -> Estimate:
+    """Rates from the mean step of n running sequences: each decodes one token, and prefill keeps pace with departures.
+
+    With E[p] prompt and E[n] output tokens a step of n sequences admits n / E[n] requests, so it holds
+    T = n + n·E[p'] / E[n] tokens (p' without cached prefixes), lasts f(T, n, S) and serves n / (E[n]·f) requests a
+    second. The best n within seats, pool and token budget gives saturation; the best with f below the TPOT limit the
+    start. n is a mean and takes any value, below 1 too: a prompt beyond the budget is spread over several steps.
+    """
+    config, step = replica.config, replica.step_time
+    output = mix.output_tokens_mean
+    cached = float(mix.prefix_tokens if config.enable_prefix_caching else 0)
+    prompt = max(1.0, mix.prompt_tokens_mean - cached)
+    pairs = float(((mix.prompt_tokens.astype(np.float64) ** 2 - cached**2) / 2).mean())
+    budget = config.max_num_batched_tokens / (1 + prompt / output)
+    fits = min(float(config.max_num_seqs), _sequences_in_pool(config, mix), budget)
+    seats = np.geomspace(min(LEAST_SEATS, fits / 2), fits, SEATS_TRIED)
+    admitted = seats / output
+    table = np.arange(len(step.seats_ps))
+    context_ps = np.interp(seats, table, step.context_ps)
+    step_ps = (
+        np.interp(np.maximum(1.0, seats + admitted * prompt), np.arange(len(step.tokens_ps)), step.tokens_ps)
+        + np.interp(seats, table, step.seats_ps)
+        + context_ps * (seats * mix.context_tokens_mean + admitted * cached)
+        + admitted * (pairs * step.prefill_pair_ps + step.prefill_seq_ps)
+    )
+    rates = admitted / (step_ps * 1e-12)
+    fast = step_ps * 1e-9 <= (tpot_limit_ms or np.inf)
+    best = np.argmax(np.where(fast, rates, -1.0)) if fast.any() else np.argmin(np.abs(seats - 1))
+    return Estimate(float(rates.max()), float(rates[best]), float(seats[best]), bool(fast.any()))
+
+
+def _sequences_in_pool(config: EngineConfig, mix: Mix) -> float:
+    """Sequences of the mean context that the pool holds; those of a group share their prefix where it is cached."""
+    pool, each = config.num_blocks * config.block_size, mix.context_tokens_mean + config.block_size / 2
+    apart = pool / each
+    shared = float(mix.prefix_groups * mix.prefix_tokens if config.enable_prefix_caching else 0)
+    if not shared or apart <= mix.prefix_groups:
+        return apart
+    return (pool - shared) / (each - mix.prefix_tokens)
+
+
+def lone_stream(load: Load, count: int = LONE_REQUESTS) -> Workload:
+    """Requests of the mix so far apart that none meets another: what an idle replica does, with its one shared
+    prefix cached. Those that need longer than the gap are beyond every target of TTFT and E2E."""
+    mix = load.mix
+    places = ((np.arange(count) + 0.5) * len(mix.prompt_tokens) / count).astype(np.int64)
+    return Workload(
+        arrival_ps=np.arange(count, dtype=np.int64) * LONE_GAP_PS,
+        prompt_tokens=mix.prompt_tokens[places],
+        output_tokens=mix.output_tokens[places],
+        prefix_group=np.zeros(count, np.int64) if mix.prefix_tokens else None,
+        prefix_tokens=np.minimum(mix.prefix_tokens, mix.prompt_tokens[places]) if mix.prefix_tokens else None,
+    )

@@ -1,0 +1,1 @@
+"""From traces, lengths and rates to streams of requests."""

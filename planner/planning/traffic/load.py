@@ -1,0 +1,256 @@
+"""The load of a scenario: its rates, its week, the mix of its requests, and streams of requests at any rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from planner.planning.schema import Scenario
+from planner.planning.schema.traffic import Constant, Gamma, SharedPrefix, Traffic
+from planner.planning.traffic.lengths import IntArray, ordered_lengths
+from planner.planning.traffic.trace_source import load_trace
+from planner.planning.traffic.traces import Trace
+from simulator import Workload, weekly_shape
+
+PS_PER_S = 10**12
+PS_PER_NS = 1_000
+MIX_SAMPLES = 20_000
+MAX_STREAM_S = 2_000_000
+LEAST_STREAM = 500
+"""Requests drawn at least, also where they take longer than MAX_STREAM_S; enough for a p99 without its ends."""
+USUAL_PEAK_TO_MEAN = {"constant": 1.0, "diurnal": 2.0, "business_hours": 3.0, "working_week": 2.4}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mix:
+    """A sample of the requests: lengths after the cut at max_model_len and max_tokens, in pairs.
+
+    prefix_tokens: length of the shared prefix, 0 without; prefix_groups: how many different ones.
+    """
+
+    prompt_tokens: IntArray
+    output_tokens: IntArray
+    prefix_tokens: int
+    prefix_groups: int
+    cut_ratio: float
+
+    @property
+    def prompt_tokens_mean(self) -> float:
+        return float(self.prompt_tokens.mean())
+
+    @property
+    def output_tokens_mean(self) -> float:
+        return float(self.output_tokens.mean())
+
+    @property
+    def context_tokens_mean(self) -> float:
+        """Context held by a running sequence, mean over time: E[p·n]/E[n] + E[n²]/(2·E[n])."""
+        p, n = self.prompt_tokens.astype(np.float64), self.output_tokens.astype(np.float64)
+        return float((p * n).mean() / n.mean() + (n * n).mean() / (2 * n.mean()))
+
+    @property
+    def decode_context_tokens(self) -> npt.NDArray[np.float64]:
+        """Mean context of each request while it decodes, p + n/2; without those of one token, which never do."""
+        several = self.output_tokens > 1
+        return np.asarray(self.prompt_tokens[several] + self.output_tokens[several] / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStep:
+    """One step from what was entered to requests per second."""
+
+    what: str
+    value: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Load:
+    """Rates in requests per second: mean over the week, busiest hour, and every hour of the week from Monday 0:00.
+
+    gap_shape: gamma shape of the gaps between arrivals (1 is Poisson, infinite is even spacing); with a trace its own
+    arrivals are replayed instead. error_ratio: share of the trace's requests that failed and are not replayed.
+    """
+
+    mean_rps: float
+    peak_rps: float
+    week_rps: npt.NDArray[np.float64]
+    mix: Mix
+    gap_shape: float
+    trace_arrival_ps: IntArray | None
+    trace: Trace | None
+    error_ratio: float
+    seed: int
+    chain: tuple[ChainStep, ...]
+
+    @property
+    def is_trace(self) -> bool:
+        return self.trace_arrival_ps is not None
+
+
+def scenario_load(scenario: Scenario, max_model_len: int) -> Load:
+    """The load of a scenario, its requests cut at `max_model_len` and the engine's max_tokens."""
+    traffic = scenario.traffic
+    peak_to_mean = traffic.shape.peak_to_mean or USUAL_PEAK_TO_MEAN[traffic.shape.kind]
+    week = weekly_shape(traffic.shape.kind, peak_to_mean)
+    trace = load_trace(traffic.trace) if traffic.trace else None
+    limits = (max_model_len, scenario.engine.max_tokens)
+    if trace is not None:
+        peak_rps = _served_rate(trace)
+        mean_rps = peak_rps / peak_to_mean
+        chain: tuple[ChainStep, ...] = _trace_chain(trace, peak_rps, mean_rps, peak_to_mean)
+        mix = _trace_mix(trace, traffic, *limits)
+    else:
+        mean_rps, chain = _mean_rate(traffic)
+        peak_rps = mean_rps * peak_to_mean
+        mix = _drawn_mix(traffic, scenario.seed, *limits)
+    served = None if trace is None else trace.arrival_ns[trace.served]
+    return Load(
+        mean_rps=mean_rps,
+        peak_rps=peak_rps,
+        week_rps=week * mean_rps,
+        mix=mix,
+        gap_shape=_gap_shape(traffic),
+        trace_arrival_ps=None if served is None else (served - served[0]) * PS_PER_NS,
+        trace=trace,
+        error_ratio=0.0 if trace is None else trace.error_ratio,
+        seed=scenario.seed,
+        chain=chain,
+    )
+
+
+def replica_stream(load: Load, rate_rps: float, count: int, *, replicas: int = 1, replica: int = 0) -> Workload:
+    """The requests that one of `replicas` gets when `rate_rps` arrive at the fleet and are dealt round robin.
+
+    A trace is scaled in time to the rate, with its lengths and bursts, and every `replicas`-th request is taken; it is
+    never repeated. Otherwise `count` requests are drawn: dealing round robin makes the gaps of one replica sums of
+    `replicas` gaps, which for gamma gaps are gamma again. The same seed gives the same draws at every rate, so that
+    two rates can be compared; they are stretched so that the run has the rate asked for and not by chance 1 % (bursts:
+    several %) more or less. A stream lasts at most 23 days: rates so low that they need longer are raised to that,
+    where requests hardly ever meet anyway.
+    """
+    if load.trace_arrival_ps is not None:
+        own = slice(replica, None, replicas)
+        scale = min(load.peak_rps / rate_rps, MAX_STREAM_S * PS_PER_S / float(load.trace_arrival_ps[-1]))
+        arrival_ps = np.rint(load.trace_arrival_ps[own] * scale).astype(np.int64)
+        return _workload(load, arrival_ps, load.mix.prompt_tokens[own], load.mix.output_tokens[own], replica)
+    count = min(count, max(LEAST_STREAM, int(MAX_STREAM_S * rate_rps / replicas)))
+    rng = np.random.default_rng([load.seed, 1, replica])
+    unit_times = np.cumsum(_unit_gaps(load.gap_shape * replicas, count, rng))
+    unit_times *= count / unit_times[-1]
+    gap_s = min(replicas / rate_rps, MAX_STREAM_S / count)
+    arrival_ps = np.rint(unit_times * gap_s * PS_PER_S).astype(np.int64)
+    order = _balanced_order(len(load.mix.prompt_tokens), count, rng)
+    return _workload(load, arrival_ps, load.mix.prompt_tokens[order], load.mix.output_tokens[order], replica)
+
+
+def _workload(load: Load, arrival_ps: IntArray, prompt: IntArray, output: IntArray, replica: int) -> Workload:
+    mix = load.mix
+    if not mix.prefix_tokens:
+        return Workload(arrival_ps=arrival_ps, prompt_tokens=prompt, output_tokens=output)
+    rng = np.random.default_rng([load.seed, 2, replica])
+    return Workload(
+        arrival_ps=arrival_ps,
+        prompt_tokens=prompt,
+        output_tokens=output,
+        prefix_group=rng.integers(0, mix.prefix_groups, len(arrival_ps)),
+        prefix_tokens=np.minimum(mix.prefix_tokens, prompt),
+    )
+
+
+def _unit_gaps(shape: float, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    if np.isinf(shape):
+        return np.ones(count)
+    return np.asarray(rng.standard_gamma(shape, count) / shape)
+
+
+def _balanced_order(size: int, count: int, rng: np.random.Generator) -> IntArray:
+    """`count` places in a sample of `size` that cover it evenly, in random order."""
+    places = ((np.arange(count) + 0.5) * size / count).astype(np.int64)
+    return np.asarray(rng.permutation(places))
+
+
+def _gap_shape(traffic: Traffic) -> float:
+    if isinstance(traffic.arrival, Gamma):
+        return 1.0 / traffic.arrival.cv**2
+    return float("inf") if isinstance(traffic.arrival, Constant) else 1.0
+
+
+def _served_rate(trace: Trace) -> float:
+    """Served requests per second of the trace: (n − 1) / span of their arrivals."""
+    served = trace.arrival_ns[trace.served]
+    return float((len(served) - 1) / ((served[-1] - served[0]) / 1e9))
+
+
+def _drawn_mix(traffic: Traffic, seed: int, max_model_len: int, max_tokens: int | None) -> Mix:
+    """Prompt and output lengths are taken as independent: each ordered sample is shuffled by itself."""
+    assert traffic.prompt_tokens is not None
+    assert traffic.output_tokens is not None
+    prefix = traffic.prefix.tokens if isinstance(traffic.prefix, SharedPrefix) else 0
+    rng = np.random.default_rng([seed, 0])
+    prompt = rng.permutation(ordered_lengths(traffic.prompt_tokens, MIX_SAMPLES, prefix))
+    output = rng.permutation(ordered_lengths(traffic.output_tokens, MIX_SAMPLES))
+    return _cut(prompt, output, traffic, max_model_len, max_tokens)
+
+
+def _trace_mix(trace: Trace, traffic: Traffic, max_model_len: int, max_tokens: int | None) -> Mix:
+    served = trace.served
+    return _cut(trace.prompt_tokens[served], trace.output_tokens[served], traffic, max_model_len, max_tokens)
+
+
+def _cut(prompt: IntArray, output: IntArray, traffic: Traffic, max_model_len: int, max_tokens: int | None) -> Mix:
+    """Prompts leave room for one output token; outputs end at max_tokens and where the context is full."""
+    kept_prompt = np.minimum(prompt, max_model_len - 1)
+    kept_output = np.minimum(output, max_model_len - kept_prompt)
+    if max_tokens is not None:
+        kept_output = np.minimum(kept_output, max_tokens)
+    cut = (kept_prompt < prompt) | (kept_output < output)
+    shared = traffic.prefix if isinstance(traffic.prefix, SharedPrefix) else None
+    return Mix(
+        prompt_tokens=kept_prompt,
+        output_tokens=kept_output,
+        prefix_tokens=shared.tokens if shared else 0,
+        prefix_groups=shared.groups if shared else 0,
+        cut_ratio=float(cut.mean()),
+    )
+
+
+def _mean_rate(traffic: Traffic) -> tuple[float, tuple[ChainStep, ...]]:
+    if traffic.arrival is not None:
+        return traffic.arrival.mean_rps, ()
+    users = traffic.users
+    assert users is not None
+    steps: list[ChainStep] = []
+    active = users.active_users
+    if active is None:
+        assert users.total_users is not None
+        assert users.active_ratio is not None
+        active = users.total_users * users.active_ratio
+        basis = f"{users.total_users:.12g} users × {users.active_ratio:g} active"
+        steps.append(ChainStep("Active users, mean over the week", f"{active:.6g}", basis))
+    mean_rps = active * users.requests_per_user_hour / 3600
+    basis = f"{active:.6g} active users × {users.requests_per_user_hour:g} requests per hour / 3600"
+    steps.append(ChainStep("Requests per second, mean over the week", f"{mean_rps:.6g}", basis))
+    return mean_rps, tuple(steps)
+
+
+def _trace_chain(trace: Trace, peak_rps: float, mean_rps: float, peak_to_mean: float) -> tuple[ChainStep, ...]:
+    steps = [
+        ChainStep(
+            "Peak hour",
+            f"{peak_rps:.4g} requests/s",
+            f"{trace.rows:,} requests of {trace.name} in {trace.span_s:,.0f} s, taken as the peak hour at its own rate",
+        ),
+        ChainStep(
+            "Mean over the week", f"{mean_rps:.4g} requests/s", f"peak hour / {peak_to_mean:g} (shape of the week)"
+        ),
+    ]
+    if trace.failed_requests:
+        basis = "requests without output: counted as arrivals, not replayed"
+        steps.append(ChainStep("Failed requests in the trace", f"{trace.error_ratio:.2%}", basis))
+    if trace.out_of_order_rows:
+        basis = f"sorted; the clock goes back by at most {trace.max_backstep_s:.3g} s"
+        steps.append(ChainStep("Rows out of order in the trace", str(trace.out_of_order_rows), basis))
+    return tuple(steps)

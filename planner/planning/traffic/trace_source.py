@@ -1,0 +1,22 @@
+"""The recorded traffic that a scenario names or carries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planner.planning.traffic.builtin_traces import load_builtin_trace
+from planner.planning.traffic.traces import Trace, read_trace_csv, rows_in_ns, trace_from_rows
+
+if TYPE_CHECKING:  # the schema's own checks read traces
+    from planner.planning.schema.traffic import Trace as TraceField
+
+
+def load_trace(field: TraceField) -> Trace:
+    """The trace of exactly one of builtin, csv and rows. Raises ScenarioInvalid where it cannot be used, KeyError for
+    an unknown built-in one."""
+    if field.builtin is not None:
+        return load_builtin_trace(field.builtin)
+    if field.csv is not None:
+        return read_trace_csv(field.csv)
+    assert field.rows is not None
+    return trace_from_rows(rows_in_ns(field.rows), pointer="/traffic/trace/rows", name="trace of the scenario")
