@@ -228,3 +228,19 @@ def test_saved_price_and_its_age() -> None:
     # https://www.gpuprice.fyi/methodology: an old plan keeps its price and says how old it is
     drift = price_drift(2.5, date(2026, 5, 30), 3.0, date(2026, 11, 30))
     assert drift.sentence == "price 184 days old; current $3.00 would change GPU cost +20.0%"
+
+
+def test_nothing_served_leaves_the_bill_and_no_cost_per_token() -> None:
+    """$2.00 an hour, 2,000 tokens/s, busy 0 % of 730 h: $1,460 a month, cost per million undefined."""
+    assert usd_per_mtok_at(2, 2_000 * 3_600, 0) is None
+    idle = self_host_cost(
+        usd_per_gpu_hour=2,
+        gpus_per_replica=1,
+        serving_replicas=1,
+        spare_replicas=0,
+        hours_per_month=730,
+        input_tokens_per_month=0,
+        output_tokens_per_month=0,
+    )
+    assert idle.usd_per_month == Decimal("1460.00")
+    assert idle.allocation_usd_per_mtok is None
