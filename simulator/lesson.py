@@ -299,10 +299,3 @@ def response_times(sent_s: float, token_times_s: Sequence[float]) -> ResponseTim
     gaps = len(token_times_s) - 1
     tpot = (times[-1] - times[1]) / gaps if gaps else None
     return ResponseTimes(times[1] - times[0], tpot, times[-1] - times[0])
-
-
-def goodput_ratio(responses: Sequence[ResponseTimes], *, ttft_s: float = math.inf, tpot_s: float = math.inf) -> float:
-    """Share of requests that met every SLO at once."""
-    if not responses:
-        raise SimulatorError("empty", "responses", "needs at least one request")
-    return sum(response.meets(ttft_s=ttft_s, tpot_s=tpot_s) for response in responses) / len(responses)

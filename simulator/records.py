@@ -8,7 +8,6 @@ import numpy.typing as npt
 from simulator.steptime import IntArray
 
 FINISHED, UNSERVABLE, UNFINISHED = 0, 1, 2
-OUTCOMES = ("finished", "unservable", "unfinished")
 NO_REASON, TOO_LONG_FOR_CONTEXT, TOO_LONG_FOR_POOL = 0, 1, 2
 UNSERVABLE_REASONS = (
     "",

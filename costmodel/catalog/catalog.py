@@ -20,8 +20,6 @@ from costmodel.models.hf_config import model_from_hf_config
 from costmodel.models.quantization import format_in_name, storage_format
 from costmodel.models.spec import ModelSpec
 
-AS_OF = "2026-11-30"
-
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
+import numpy.typing as npt
 
 
-def token_time_mean_context(prompt_tokens: Sequence[float], output_tokens: Sequence[float]) -> float:
+def token_time_mean_context(prompt_tokens: npt.ArrayLike, output_tokens: npt.ArrayLike) -> float:
     """Mean context of a running sequence, from paired samples of prompt and output lengths.
 
     E[p n] / E[n] + E[n^2] / (2 E[n]) in tokens: a request is present in proportion to its output n, and holds its
     prompt p plus on average half of n. Raises ValueError on empty, unpaired or non-positive samples.
     """
-    if not len(prompt_tokens) or len(prompt_tokens) != len(output_tokens):
+    p, n = np.asarray(prompt_tokens, dtype=np.float64), np.asarray(output_tokens, dtype=np.float64)
+    if not n.size or p.shape != n.shape:
         raise ValueError("prompt and output lengths must be paired and not empty")
-    pairs = [(float(p), float(n)) for p, n in zip(prompt_tokens, output_tokens, strict=True)]
-    if any(not (p >= 0 and n > 0) for p, n in pairs):
+    if not ((p >= 0).all() and (n > 0).all()):
         raise ValueError("lengths must be above zero")
-    total = sum(n for _, n in pairs)
-    return sum(p * n for p, n in pairs) / total + sum(n * n for _, n in pairs) / (2 * total)
+    return float((p * n).mean() / n.mean() + (n * n).mean() / (2 * n.mean()))
 
 
 def token_time_mean_context_from_moments(

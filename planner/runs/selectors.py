@@ -6,6 +6,7 @@ from django.db.models import QuerySet
 
 from planner.runs.models import Run, State
 from planner.teams.models import Team
+from planner.teams.selectors import owned_get
 
 
 def runs_of(team: Team) -> QuerySet[Run]:
@@ -15,11 +16,7 @@ def runs_of(team: Team) -> QuerySet[Run]:
 
 def run_get(team: Team, run_id: uuid.UUID | str) -> Run:
     """One run of the team. Run.DoesNotExist: no such one here (malformed ids included)."""
-    try:
-        key = uuid.UUID(str(run_id))
-    except ValueError:
-        raise Run.DoesNotExist from None
-    return Run.objects.get(team=team, pk=key)
+    return owned_get(Run, team, run_id)
 
 
 def run_report_bytes(run: Run) -> bytes | None:

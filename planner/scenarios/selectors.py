@@ -6,6 +6,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from planner.scenarios.models import Scenario, ScenarioVersion
 from planner.teams.models import Team
+from planner.teams.selectors import owned_get
 
 
 def scenarios_of(team: Team) -> QuerySet[Scenario]:
@@ -17,11 +18,7 @@ def scenarios_of(team: Team) -> QuerySet[Scenario]:
 
 def scenario_get(team: Team, scenario_id: uuid.UUID | str) -> Scenario:
     """One scenario of the team. Scenario.DoesNotExist: no such one here (malformed ids included)."""
-    try:
-        key = uuid.UUID(str(scenario_id))
-    except ValueError:
-        raise Scenario.DoesNotExist from None
-    return Scenario.objects.get(team=team, pk=key)
+    return owned_get(Scenario, team, scenario_id)
 
 
 def version_newest(scenario: Scenario) -> ScenarioVersion:

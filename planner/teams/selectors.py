@@ -1,8 +1,13 @@
-"""Which teams a person sees."""
+"""Which teams a person sees, and what belongs to a team."""
 
-from django.db.models import QuerySet
+import uuid
+from typing import TypeVar
+
+from django.db.models import Model, QuerySet
 
 from planner.teams.models import Team, User
+
+Owned = TypeVar("Owned", bound=Model)
 
 
 def teams_of(user: User) -> QuerySet[Team]:
@@ -14,3 +19,12 @@ def teams_of(user: User) -> QuerySet[Team]:
 def current_team(user: User) -> Team | None:
     """The team that pages and tokens act for: the first one joined. None when the user belongs to no team."""
     return teams_of(user).first()
+
+
+def owned_get(model: type[Owned], team: Team, key: uuid.UUID | str) -> Owned:
+    """One row of the team. The model's DoesNotExist: no such one here (malformed ids included)."""
+    try:
+        identity = uuid.UUID(str(key))
+    except ValueError:
+        raise model.DoesNotExist from None  # type: ignore[attr-defined]
+    return model._default_manager.get(team=team, pk=identity)

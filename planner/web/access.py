@@ -1,5 +1,6 @@
 """Who is asking: pages act for one team of the signed-in person, and look everything up through it."""
 
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import update_wrapper
@@ -7,9 +8,11 @@ from typing import Any, Concatenate, ParamSpec
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from planner.runs.models import Run
+from planner.runs.selectors import run_get
 from planner.teams.models import Role, Team, User
 from planner.teams.rules import can_edit, can_run, role_of
 from planner.teams.selectors import current_team
@@ -62,6 +65,14 @@ def for_team(
 
     update_wrapper(inner, view)
     return login_required(inner)
+
+
+def run_of(visit: Visit, run_id: uuid.UUID) -> Run:
+    """A run of the visitor's team, or page not found."""
+    try:
+        return run_get(visit.team, run_id)
+    except Run.DoesNotExist as missing:
+        raise Http404 from missing
 
 
 def must_edit(visit: Visit) -> None:

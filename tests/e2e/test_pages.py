@@ -6,22 +6,11 @@ import pytest
 
 from tests.e2e.conftest import Visitor
 from tests.e2e.world import World, build_world
+from tests.planner.reports.example import SECTIONS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 VIEWS = [(1440, False), (1440, True), (390, False), (390, True)]
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
-SECTIONS = (
-    "Recommended fleet",
-    "Latency targets",
-    "Cost against the API",
-    "Break-even",
-    "Latency and throughput",
-    "Load over the week",
-    "Memory",
-    "Candidates",
-    "Sensitivity",
-    "Assumptions and sources",
-)
 
 
 @pytest.fixture

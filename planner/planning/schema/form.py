@@ -13,7 +13,7 @@ from typing import Any
 
 from planner.planning.errors import ScenarioInvalid
 from planner.planning.schema.read import read_object
-from planner.planning.schema.scenario import Scenario
+from planner.planning.schema.walk import node_options, schema_nodes
 
 
 def form_to_scenario(fields: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:
@@ -117,41 +117,14 @@ def _lists(value: Any) -> Any:
 
 
 @cache
-def _schema() -> dict[str, Any]:
-    return Scenario.model_json_schema()
-
-
-@cache
 def _types(path: tuple[str, ...]) -> tuple[str, ...]:
     """JSON types that the schema allows at a dotted path."""
-    nodes = [_schema()]
-    for step in path:
-        nodes = [below for node in nodes for option in _options(node) for below in _below(option, step)]
     found: set[str] = set()
-    for node in nodes:
-        for option in _options(node):
+    for node in schema_nodes(path):
+        for option in node_options(node):
             if "type" in option:
                 found.add(option["type"])
             if option.get("type") == "array":
-                found.update(t for item in _options(option.get("items", {})) if (t := item.get("type")))
+                found.update(t for item in node_options(option.get("items", {})) if (t := item.get("type")))
             found.update("integer" for value in option.get("enum", ()) if isinstance(value, int))
     return tuple(sorted(found - {"null"}))
-
-
-def _below(option: dict[str, Any], step: str) -> list[dict[str, Any]]:
-    if step.isdigit() and "items" in option:
-        return [option["items"]]
-    if step in option.get("properties", {}):
-        return [option["properties"][step]]
-    extra = option.get("additionalProperties")
-    return [extra] if isinstance(extra, dict) else []
-
-
-def _options(node: dict[str, Any]) -> list[dict[str, Any]]:
-    if "$ref" in node:
-        return _options(_schema()["$defs"][node["$ref"].rsplit("/", 1)[1]])
-    out: list[dict[str, Any]] = []
-    for key in ("anyOf", "oneOf", "allOf"):
-        for option in node.get(key, ()):
-            out.extend(_options(option))
-    return out or [node]

@@ -10,6 +10,7 @@ import numpy as np
 from costmodel import Deployment
 from costmodel.memory.plan import MemoryPlan
 from costmodel.steptime import StepTimeTables
+from planner.planning.step_times import scaled, simulator_step_time
 from planner.planning.traffic.load import Load, Mix
 from simulator import EngineConfig, EventLog, StepTime, Workload, simulate
 
@@ -65,15 +66,7 @@ def make_replica(deployment: Deployment, memory: MemoryPlan, tables: StepTimeTab
         enable_prefix_caching=deployment.enable_prefix_caching,
         reserve_full_isl=deployment.profile.admission != "first_chunk",
     )
-    step_time = StepTime(
-        tokens_ps=tables.tokens_ps,
-        seats_ps=tables.seats_ps,
-        context_ps=tables.context_ps,
-        prefill_pair_ps=tables.prefill_pair_ps,
-        prefill_seq_ps=tables.prefill_seq_ps,
-        request_ps=tables.request_ps,
-    )
-    return Replica(config, step_time, tick)
+    return Replica(config, simulator_step_time(tables), tick)
 
 
 def _pool_tokens(memory: MemoryPlan, mix: Mix) -> int:
@@ -83,18 +76,6 @@ def _pool_tokens(memory: MemoryPlan, mix: Mix) -> int:
     if memory.kv_bytes_per_token == memory.kv_growth_bytes_per_token:
         return memory.kv_blocks * block
     return max(1, memory.blocks_at(mix.context_tokens_mean)) * block
-
-
-def scaled(step_time: StepTime, ratio: float) -> StepTime:
-    """Every part of the step time multiplied by `ratio`, in whole picoseconds."""
-    return StepTime(
-        tokens_ps=np.rint(step_time.tokens_ps * ratio).astype(np.int64),
-        seats_ps=np.rint(step_time.seats_ps * ratio).astype(np.int64),
-        context_ps=np.rint(step_time.context_ps * ratio).astype(np.int64),
-        prefill_pair_ps=round(step_time.prefill_pair_ps * ratio),
-        prefill_seq_ps=round(step_time.prefill_seq_ps * ratio),
-        request_ps=round(step_time.request_ps * ratio),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,16 @@ distribution and not of a lucky draw; only the order is random.
 
 from __future__ import annotations
 
-import math
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from planner.planning.schema.lengths import Empirical, Fixed, Lengths, Lognormal
+from simulator.lengths import lognormal_parameters
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Z95 = NormalDist().inv_cdf(0.95)
 
 
 def ordered_lengths(spec: Lengths, count: int, prefix_tokens: int = 0) -> IntArray:
@@ -32,20 +31,11 @@ def ordered_lengths(spec: Lengths, count: int, prefix_tokens: int = 0) -> IntArr
     return whole
 
 
-def lognormal_sigma(spec: Lognormal, prefix_tokens: int = 0) -> float:
-    """σ of ln(length − prefix): the smaller root of z·σ − σ²/2 = ln(p95 / mean), or √(2 ln(mean / p50))."""
-    mean = spec.mean - prefix_tokens
-    if spec.p95 is not None:
-        ratio = math.log((spec.p95 - prefix_tokens) / mean)
-        return Z95 - math.sqrt(max(0.0, Z95**2 - 2 * ratio))
-    assert spec.p50 is not None
-    return math.sqrt(2 * math.log(mean / (spec.p50 - prefix_tokens)))
-
-
 def _lognormal(spec: Lognormal, ratios: FloatArray, prefix_tokens: int) -> FloatArray:
     """The middle of each slice of the distribution; slices are equally likely, so their mean is close to the mean."""
-    sigma = lognormal_sigma(spec, prefix_tokens)
     mean = spec.mean - prefix_tokens
+    p95, p50 = (None if value is None else value - prefix_tokens for value in (spec.p95, spec.p50))
+    _, sigma = lognormal_parameters(mean, p95=p95, p50=p50)
     normal = NormalDist()
     z = np.array([normal.inv_cdf(ratio) for ratio in ratios.tolist()])
     return np.asarray(mean * np.exp(sigma * z - sigma**2 / 2))

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from costmodel import token_time_mean_context
 from planner.planning.schema import Scenario
 from planner.planning.schema.traffic import Constant, Gamma, SharedPrefix, Traffic
 from planner.planning.traffic.lengths import IntArray, ordered_lengths
 from planner.planning.traffic.trace_source import load_trace
 from planner.planning.traffic.traces import Trace
-from simulator import Workload, weekly_shape
+from simulator import Workload, cut_to_context, weekly_shape
+from simulator.steptime import PS_PER_S
 
-PS_PER_S = 10**12
 PS_PER_NS = 1_000
 MIX_SAMPLES = 20_000
 MAX_STREAM_S = 2_000_000
@@ -46,9 +47,8 @@ class Mix:
 
     @property
     def context_tokens_mean(self) -> float:
-        """Context held by a running sequence, mean over time: E[p·n]/E[n] + E[n²]/(2·E[n])."""
-        p, n = self.prompt_tokens.astype(np.float64), self.output_tokens.astype(np.float64)
-        return float((p * n).mean() / n.mean() + (n * n).mean() / (2 * n.mean()))
+        """Context held by a running sequence, mean over time."""
+        return token_time_mean_context(self.prompt_tokens, self.output_tokens)
 
     @property
     def decode_context_tokens(self) -> npt.NDArray[np.float64]:
@@ -202,8 +202,7 @@ def _trace_mix(trace: Trace, traffic: Traffic, max_model_len: int, max_tokens: i
 
 def _cut(prompt: IntArray, output: IntArray, traffic: Traffic, max_model_len: int, max_tokens: int | None) -> Mix:
     """Prompts leave room for one output token; outputs end at max_tokens and where the context is full."""
-    kept_prompt = np.minimum(prompt, max_model_len - 1)
-    kept_output = np.minimum(output, max_model_len - kept_prompt)
+    kept_prompt, kept_output, _ = cut_to_context(prompt, output, max_model_len)
     if max_tokens is not None:
         kept_output = np.minimum(kept_output, max_tokens)
     cut = (kept_prompt < prompt) | (kept_output < output)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costmodel import Deployment, memory_plan, step_time_tables
+from planner.planning.step_times import simulator_step_time
 from planner.planning.validation.setups import RowLoad, RowSetup
 from planner.planning.validation.unusable import Unusable
 from simulator import (
@@ -26,8 +27,8 @@ from simulator import (
 )
 from simulator.metrics import e2e_ms, tpot_ms, ttft_ms
 from simulator.records import FINISHED
+from simulator.steptime import PS_PER_S
 
-PS_PER_S = 1e12
 BLOCK_TOKENS = 16
 CHAT_LENGTH_CAP = 1024
 PROMPT_CV = 1.2
@@ -157,15 +158,7 @@ def step_time_of(
     """Step-time tables of a deployment, as long as `config` needs them, in the simulator's form."""
     limits = config or lane_config(deployment, 1.0)
     sized = replace(deployment, max_num_seqs=limits.max_num_seqs, max_num_batched_tokens=limits.max_num_batched_tokens)
-    tables = step_time_tables(sized, constants)
-    return StepTime(
-        tables.tokens_ps,
-        tables.seats_ps,
-        tables.context_ps,
-        tables.prefill_pair_ps,
-        tables.prefill_seq_ps,
-        tables.request_ps,
-    )
+    return simulator_step_time(step_time_tables(sized, constants))
 
 
 def workload(load: RowLoad, share: Share, prompts: NDArray[np.int64], outputs: NDArray[np.int64]) -> Workload:

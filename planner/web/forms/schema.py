@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from planner.planning import Scenario
+from planner.planning.schema.walk import Node, node_options, schema_nodes
 
-Node = dict[str, Any]
-LARGEST_TOLD = 1_000
 UNITS = {
     "(a ratio)": "0 to 1",
     "requests/s": "req/s",
@@ -42,13 +40,10 @@ class FieldSchema:
 @cache
 def field_schema(path: str) -> FieldSchema:
     """The schema of a dotted path such as traffic.arrival.mean_rps. KeyError: the schema has no such field."""
-    nodes = [_root()]
-    steps = path.split(".")
-    for step in steps:
-        nodes = [below for node in nodes for option in _options(node) for below in _below(option, step)]
+    nodes = schema_nodes(tuple(path.split(".")))
     if not nodes:
         raise KeyError(path)
-    options = [option for node in nodes for option in _options(node)]
+    options = [option for node in nodes for option in node_options(node)]
     number = next((option for option in options if option.get("type") in ("number", "integer")), {})
     choices = tuple(dict.fromkeys(choice for option in options for choice in _choices(option)))
     return FieldSchema(
@@ -67,30 +62,8 @@ def _plain(value: float) -> str:
     return f"{value:,.4f}".rstrip("0").rstrip(".")
 
 
-@cache
-def _root() -> Node:
-    return Scenario.model_json_schema()
-
-
 def _choices(option: Node) -> Iterator[str]:
     if "const" in option:
         yield str(option["const"])
     for choice in option.get("enum", ()):
         yield str(choice)
-
-
-def _below(option: Node, step: str) -> list[Node]:
-    if step.isdigit() and "items" in option:
-        return [option["items"]]
-    if step in option.get("properties", {}):
-        return [option["properties"][step]]
-    extra = option.get("additionalProperties")
-    return [extra] if isinstance(extra, dict) else []
-
-
-def _options(node: Node) -> list[Node]:
-    """The alternatives of a node, references followed."""
-    if "$ref" in node:
-        return _options(_root()["$defs"][node["$ref"].rsplit("/", 1)[1]])
-    found = [option for key in ("anyOf", "oneOf", "allOf") for below in node.get(key, ()) for option in _options(below)]
-    return found or [node]

@@ -12,15 +12,15 @@ from django.views.decorators.http import require_GET
 
 from planner.reports.view import report_view, summary
 from planner.runs.models import Run
-from planner.runs.selectors import run_get, run_report_bytes
-from planner.web.access import Visit, for_team, page
+from planner.runs.selectors import run_report_bytes
+from planner.web.access import Visit, for_team, page, run_of
 
 
 @require_GET
 @for_team
 def report(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpResponse:
     """The report; a run without one yet shows its progress."""
-    run = _run(visit, run_id)
+    run = run_of(visit, run_id)
     stored = run_report_bytes(run)
     if stored is None:
         return redirect("run", run_id=run.pk)
@@ -38,7 +38,7 @@ def report(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpRespons
 @for_team
 def report_json(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpResponse:
     """The bytes that the API and the command give too."""
-    run = _run(visit, run_id)
+    run = run_of(visit, run_id)
     stored = run_report_bytes(run)
     if stored is None:
         raise Http404
@@ -48,13 +48,6 @@ def report_json(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpRe
         content_type="application/json",
         headers={"Content-Disposition": f'attachment; filename="{name}.json"', "Cache-Control": "private, no-cache"},
     )
-
-
-def _run(visit: Visit, run_id: uuid.UUID) -> Run:
-    try:
-        return run_get(visit.team, run_id)
-    except Run.DoesNotExist as missing:
-        raise Http404 from missing
 
 
 def _saved(run: Run) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import uuid
 from datetime import timedelta
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -16,9 +16,8 @@ from planner.core.health import worker_answers
 from planner.reports.evidence import CANDIDATE_COLUMNS, candidate_row
 from planner.reports.parts import Table
 from planner.runs.models import FINAL_STATES, Run, State
-from planner.runs.selectors import run_get
 from planner.runs.services import run_cancel
-from planner.web.access import Visit, for_team, must_run, page
+from planner.web.access import Visit, for_team, must_run, page, run_of
 
 PATIENCE = timedelta(seconds=5)
 
@@ -28,7 +27,7 @@ PATIENCE = timedelta(seconds=5)
 @for_team
 def progress(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpResponse:
     """The page of a run; one that is done shows its report."""
-    run = _run(visit, run_id)
+    run = run_of(visit, run_id)
     if run.state == State.DONE:
         return redirect("report", run_id=run.pk)
     return page(request, "pages/run.html", visit, _context(run))
@@ -39,7 +38,7 @@ def progress(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpRespo
 @for_team
 def progress_part(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpResponse:
     """The part of the page that is asked for again and again; it leads to the report once there is one."""
-    run = _run(visit, run_id)
+    run = run_of(visit, run_id)
     if run.state == State.DONE:
         return HttpResponseClientRedirect(reverse("report", args=[run.pk]))
     return render(request, "parts/run_progress.html", _context(run) | {"may_run": visit.may_run})
@@ -50,15 +49,8 @@ def progress_part(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> Http
 def cancel(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpResponse:
     """Ask a run to stop."""
     must_run(visit)
-    run_cancel(run=_run(visit, run_id))
+    run_cancel(run=run_of(visit, run_id))
     return redirect("run", run_id=run_id)
-
-
-def _run(visit: Visit, run_id: uuid.UUID) -> Run:
-    try:
-        return run_get(visit.team, run_id)
-    except Run.DoesNotExist as missing:
-        raise Http404 from missing
 
 
 def _context(run: Run) -> dict[str, Any]:

@@ -5,6 +5,18 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
+SECTIONS = (
+    "Recommended fleet",
+    "Latency targets",
+    "Cost against the API",
+    "Break-even",
+    "Latency and throughput",
+    "Load over the week",
+    "Memory",
+    "Candidates",
+    "Sensitivity",
+    "Assumptions and sources",
+)
 
 
 def example() -> dict[str, Any]:

@@ -11,22 +11,10 @@ from planner.runs.models import Run, State
 from planner.teams.models import User
 from planner.web.views import runs
 from tests.factories import make_run, make_scenario
-from tests.planner.reports.example import example, infeasible_example
+from tests.planner.reports.example import SECTIONS, example, infeasible_example
 from tests.planner.web.support import Office, make_office, signed_in
 
 pytestmark = pytest.mark.django_db
-SECTIONS = (
-    "Recommended fleet",
-    "Latency targets",
-    "Cost against the API",
-    "Break-even",
-    "Latency and throughput",
-    "Load over the week",
-    "Memory",
-    "Candidates",
-    "Sensitivity",
-    "Assumptions and sources",
-)
 
 
 @pytest.fixture
