@@ -36,15 +36,17 @@ from simulator.lengths import (
     lognormal_tokens,
     uniform_tokens,
 )
+from simulator.merging import merge_workloads
 from simulator.metrics import Goodput, GoodputSlo, Latency, LittlesLaw, Summary, summarise, sustained_rps
 from simulator.records import EventLog
 from simulator.shapes import SHAPES, weekly_shape
 from simulator.stability import Stability
 from simulator.statistics import Interval
 from simulator.steptime import StepTime, linear_step_time
-from simulator.workload import BlockHashes, Workload, shared_prefix
+from simulator.workload import NO_DEADLINE_PS, BlockHashes, Workload, shared_prefix
 
 __all__ = [
+    "NO_DEADLINE_PS",
     "SHAPES",
     "BlockHashes",
     "CutTokens",
@@ -70,6 +72,7 @@ __all__ = [
     "linear_step_time",
     "lognormal_parameters",
     "lognormal_tokens",
+    "merge_workloads",
     "poisson_arrivals_ps",
     "replay_arrivals_ps",
     "shaped_arrivals_ps",

@@ -1,6 +1,8 @@
-"""The requests of one run: when they come, how long they are, and which beginnings they share."""
+"""The requests of one run: when they come, how long they are, which beginnings they share, and whose they are."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +11,29 @@ from simulator.arrivals import MAX_TIME_PS
 from simulator.errors import SimulatorError, require_int
 from simulator.lengths import MAX_TOKENS
 from simulator.steptime import IntArray
+
+NO_DEADLINE_PS = 2**62  # later than any run can last
+MAX_PRIORITY = 255
+
+
+class ColumnRule(NamedTuple):
+    """What an optional column may hold, and what a workload without it means."""
+
+    low: int
+    high: int
+    default: int
+
+
+OPTIONAL_COLUMNS: Mapping[str, ColumnRule] = {
+    "prefix_group": ColumnRule(-1, 2**31 - 1, -1),
+    "prefix_tokens": ColumnRule(0, MAX_TOKENS, 0),
+    "think_ps": ColumnRule(0, MAX_TIME_PS, 0),
+    "tenant": ColumnRule(0, 2**31 - 1, 0),
+    "priority": ColumnRule(0, MAX_PRIORITY, 0),
+    "session": ColumnRule(-1, 2**31 - 1, -1),
+    "deadline_ps": ColumnRule(0, NO_DEADLINE_PS, NO_DEADLINE_PS),
+    "traffic_class": ColumnRule(0, 2**31 - 1, 0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +48,40 @@ class BlockHashes:
     ids: IntArray
     block_tokens: int
 
+    def take(self, indices: IntArray) -> "BlockHashes":
+        """The content of these requests, in this order."""
+        lengths = np.diff(self.offsets)[indices]
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        source = np.repeat(self.offsets[indices] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return BlockHashes(offsets, self.ids[source], self.block_tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Requests in order of arrival; all arrays int64 and of one length.
+    """Requests in order of arrival; all arrays int64 and of one length. Those that may be None have a default.
 
     arrival_ps                    when they are sent, sorted, from 0
     prompt_tokens, output_tokens  lengths, at least 1; the output includes the first token
     prefix_group                  requests with the same group (0, 1, ...) begin with the same tokens; -1: with none
     prefix_tokens                 how many tokens of the prompt are the group's
     block_hashes                  recorded content instead of groups
-    concurrency                   closed loop: at most this many in flight; a request is sent at its arrival time or
-                                  when one before it ends, whichever is later
+    concurrency                   closed loop: at most this many in flight (below); None: open
+    think_ps                      closed loop: time between the end that releases a request and its sending; default 0
+    tenant                        whose request it is; default 0
+    priority                      0 (most urgent, the default) to 255
+    session                       requests of one conversation, in order, have one number; -1, the default: none
+    deadline_ps                   time after arrival by which it must be admitted, or is rejected where the admission
+                                  policy looks at deadlines; NO_DEADLINE_PS, the default: never
+    traffic_class                 the class that metrics keep apart; default 0
+
+    Closed loop with concurrency c: the first c requests are released from the start; request i >= c is released by the
+    (i - c + 1)-th end in the run (any outcome is an end; ends at one instant count in the order in which the engine
+    settles them). Sent times are, with released_ps[i] = 0 for i < c and else the instant of that end plus think_ps[i],
+
+        sent_ps[i] = max(arrival_ps[i], released_ps[i], sent_ps[i - 1])
+
+    so they never go back: request i waits for request i - 1. The log's arrival_ps is sent_ps. The think time of the
+    first c requests has no meaning: their arrival_ps say when they come.
     """
 
     arrival_ps: IntArray
@@ -44,42 +91,68 @@ class Workload:
     prefix_tokens: IntArray | None = None
     block_hashes: BlockHashes | None = None
     concurrency: int | None = None
+    think_ps: IntArray | None = None
+    tenant: IntArray | None = None
+    priority: IntArray | None = None
+    session: IntArray | None = None
+    deadline_ps: IntArray | None = None
+    traffic_class: IntArray | None = None
 
     def __post_init__(self) -> None:
-        _set(self, "arrival_ps", _column("arrival_ps", self.arrival_ps, 0, MAX_TIME_PS))
+        _set(self, "arrival_ps", whole_numbers("arrival_ps", self.arrival_ps, 0, MAX_TIME_PS))
         if self.arrival_ps.size == 0:
             raise SimulatorError("empty", "arrival_ps", "a workload needs at least one request")
         if (np.diff(self.arrival_ps) < 0).any():
             raise SimulatorError("not_sorted", "arrival_ps", "must be sorted")
         for field in ("prompt_tokens", "output_tokens"):
-            _set(self, field, _column(field, getattr(self, field), 1, MAX_TOKENS))
-            self._check_length(field, getattr(self, field))
+            self._check_column(field, 1, MAX_TOKENS)
+        for field, rule in OPTIONAL_COLUMNS.items():
+            if getattr(self, field) is not None:
+                self._check_column(field, rule.low, rule.high)
         self._check_prefixes()
         self._check_hashes()
         if self.concurrency is not None:
             _set(self, "concurrency", require_int("concurrency", self.concurrency, 1))
+        elif self.think_ps is not None:
+            raise SimulatorError("ambiguous", "think_ps", "think times belong to a closed loop: give concurrency too")
 
     def __len__(self) -> int:
         return int(self.arrival_ps.size)
 
+    def column(self, name: str) -> IntArray:
+        """The optional column of this name, or its default for every request."""
+        values: IntArray | None = getattr(self, name)
+        return np.full(len(self), OPTIONAL_COLUMNS[name].default, np.int64) if values is None else values
+
     def head(self, count: int) -> "Workload":
         """The first `count` requests as a workload of their own."""
-        hashes = self.block_hashes
-        if hashes is not None:
-            hashes = BlockHashes(hashes.offsets[: count + 1], hashes.ids, hashes.block_tokens)
+        return self.take(slice(count))
+
+    def take(self, which: npt.ArrayLike | slice) -> "Workload":
+        """The requests of these numbers (rising), or of a slice, with all their columns.
+
+        Raises SimulatorError where a number is none of a request, or the arrivals taken are not sorted.
+        """
+        last = len(self) - 1
+        picked = np.arange(last + 1)[which] if isinstance(which, slice) else whole_numbers("indices", which, 0, last)
+        place = which if isinstance(which, slice) else picked  # a slice is a view: nothing is copied
+        columns = {
+            field: None if (values := getattr(self, field)) is None else values[place] for field in OPTIONAL_COLUMNS
+        }
         return Workload(
-            self.arrival_ps[:count],
-            self.prompt_tokens[:count],
-            self.output_tokens[:count],
-            None if self.prefix_group is None else self.prefix_group[:count],
-            None if self.prefix_tokens is None else self.prefix_tokens[:count],
-            hashes,
-            self.concurrency,
+            arrival_ps=self.arrival_ps[place],
+            prompt_tokens=self.prompt_tokens[place],
+            output_tokens=self.output_tokens[place],
+            block_hashes=None if self.block_hashes is None else self.block_hashes.take(picked),
+            concurrency=self.concurrency,
+            **columns,
         )
 
-    def _check_length(self, field: str, values: IntArray) -> None:
+    def _check_column(self, field: str, low: int, high: int) -> None:
+        values = whole_numbers(field, getattr(self, field), low, high)
         if values.size != self.arrival_ps.size:
             raise SimulatorError("shape", field, f"has {values.size} entries for {self.arrival_ps.size} arrivals")
+        _set(self, field, values)
 
     def _check_prefixes(self) -> None:
         if (self.prefix_group is None) != (self.prefix_tokens is None):
@@ -88,10 +161,6 @@ class Workload:
             return
         if self.block_hashes is not None:
             raise SimulatorError("ambiguous", "block_hashes", "give prefix groups or recorded hashes, not both")
-        _set(self, "prefix_group", _column("prefix_group", self.prefix_group, -1, 2**31 - 1))
-        _set(self, "prefix_tokens", _column("prefix_tokens", self.prefix_tokens, 0, MAX_TOKENS))
-        self._check_length("prefix_group", self.prefix_group)
-        self._check_length("prefix_tokens", self.prefix_tokens)
         if (self.prefix_tokens > self.prompt_tokens).any():
             raise SimulatorError("prefix_too_long", "prefix_tokens", "a prefix cannot be longer than its prompt")
 
@@ -100,8 +169,8 @@ class Workload:
         if hashes is None:
             return
         require_int("block_hashes.block_tokens", hashes.block_tokens, 1)
-        offsets = _column("block_hashes.offsets", hashes.offsets, 0, 2**62)
-        ids = _column("block_hashes.ids", hashes.ids, 0, 2**40)
+        offsets = whole_numbers("block_hashes.offsets", hashes.offsets, 0, 2**62)
+        ids = whole_numbers("block_hashes.ids", hashes.ids, 0, 2**40)
         if offsets.size != self.arrival_ps.size + 1 or (np.diff(offsets) < 0).any() or int(offsets[-1]) > ids.size:
             raise SimulatorError(
                 "shape", "block_hashes.offsets", "must rise from 0 to len(ids), one more than requests"
@@ -116,7 +185,8 @@ def shared_prefix(count: int, groups: int, tokens: int, rng: np.random.Generator
     return rng.integers(0, groups, count, dtype=np.int64), np.full(count, tokens, np.int64)
 
 
-def _column(field: str, values: npt.ArrayLike, low: int, high: int) -> IntArray:
+def whole_numbers(field: str, values: npt.ArrayLike, low: int, high: int) -> IntArray:
+    """`values` as one int64 array, or SimulatorError where an entry is no whole number within low..high."""
     array = np.asarray(values)
     if array.size == 0:
         array = array.astype(np.int64)
