@@ -24,9 +24,10 @@ from simulator.arrivals import (
     shaped_arrivals_ps,
 )
 from simulator.config import EngineConfig
-from simulator.engine import simulate
+from simulator.engine import simulate, simulate_fleet
 from simulator.errors import SimulationCancelled, SimulatorError
 from simulator.fast import warm_up
+from simulator.fleet import Fleet, Pool
 from simulator.lengths import (
     CutTokens,
     cut_to_context,
@@ -38,7 +39,7 @@ from simulator.lengths import (
 )
 from simulator.merging import merge_workloads
 from simulator.metrics import Goodput, GoodputSlo, Latency, LittlesLaw, Summary, summarise, sustained_rps
-from simulator.records import EventLog
+from simulator.records import EventLog, ReplicaTotals, Series
 from simulator.shapes import SHAPES, weekly_shape
 from simulator.stability import Stability
 from simulator.statistics import Interval
@@ -52,11 +53,15 @@ __all__ = [
     "CutTokens",
     "EngineConfig",
     "EventLog",
+    "Fleet",
     "Goodput",
     "GoodputSlo",
     "Interval",
     "Latency",
     "LittlesLaw",
+    "Pool",
+    "ReplicaTotals",
+    "Series",
     "SimulationCancelled",
     "SimulatorError",
     "Stability",
@@ -78,6 +83,7 @@ __all__ = [
     "shaped_arrivals_ps",
     "shared_prefix",
     "simulate",
+    "simulate_fleet",
     "summarise",
     "sustained_rps",
     "uniform_tokens",

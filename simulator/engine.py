@@ -1,18 +1,22 @@
-"""`simulate`: one replica, one workload, one event log."""
+"""`simulate` and `simulate_fleet`: one workload in, one event log out."""
 
 from collections.abc import Callable
 from typing import Literal
 
+import numpy as np
+
 from simulator.config import EngineConfig
 from simulator.errors import SimulatorError, require_int
 from simulator.fast import simulate_fast
+from simulator.fleet import Fleet, Pool
 from simulator.records import EventLog
 from simulator.reference import simulate_reference
-from simulator.requests import BlockContent
-from simulator.steptime import StepTime
+from simulator.reference.requests import BlockContent
+from simulator.steptime import IntArray, StepTime
 from simulator.workload import Workload
 
 Engine = Literal["fast", "reference"]
+Progress = Callable[[float], bool]
 
 
 def simulate(
@@ -22,24 +26,50 @@ def simulate(
     *,
     engine: Engine = "fast",
     until_ps: int | None = None,
-    on_progress: Callable[[float], bool] | None = None,
+    on_progress: Progress | None = None,
 ) -> EventLog:
-    """Serve `workload` on one replica and return its EventLog.
+    """Serve `workload` on one replica: `simulate_fleet` with a fleet of one."""
+    fleet = Fleet((Pool(config, step_time),))
+    return simulate_fleet(fleet, workload, engine=engine, until_ps=until_ps, on_progress=on_progress)
 
+
+def simulate_fleet(
+    fleet: Fleet,
+    workload: Workload,
+    *,
+    rng: np.random.Generator | None = None,
+    engine: Engine = "fast",
+    until_ps: int | None = None,
+    on_progress: Progress | None = None,
+) -> EventLog:
+    """Serve `workload` on a fleet and return its EventLog.
+
+    rng          for routers that draw (SimulatorError without it)
     engine       `fast` (compiled, jumps over stretches in which nothing changes) or `reference` (steps every
                  iteration); both give the same log, bit for bit
-    until_ps     stop at the first step boundary at or after this time; what is not done by then is `unfinished`
+    until_ps     no step begins at or after this time; what is not done by then is `unfinished`
     on_progress  called now and then with the share of requests that have ended; answering False raises
                  SimulationCancelled
 
-    Raises SimulatorError for a configuration, step time or workload that cannot be simulated.
+    Raises SimulatorError for a fleet or workload that cannot be simulated.
     """
-    step_time.longest_step_ps(config)
     if until_ps is not None:
         until_ps = require_int("until_ps", until_ps, 0, 2**61)
-    if config.enable_prefix_caching:
-        BlockContent(workload, config.block_size)  # refuses recorded blocks that this block size does not divide
-    if engine not in ("fast", "reference"):
-        raise SimulatorError("unknown_engine", "engine", f"must be fast or reference, got {engine!r}")
-    run = simulate_fast if engine == "fast" else simulate_reference
-    return run(config, step_time, workload, until_ps, on_progress)
+    for pool in fleet.pools:
+        if pool.config.enable_prefix_caching:
+            BlockContent(workload, pool.config.block_size)  # refuses recorded blocks that this size does not divide
+    draws = _draws(fleet, workload, rng)
+    if engine == "fast":
+        return simulate_fast(fleet, workload, draws, until_ps, on_progress)
+    if engine == "reference":
+        return simulate_reference(fleet, workload, draws, until_ps, on_progress)
+    raise SimulatorError("unknown_engine", "engine", f"must be fast or reference, got {engine!r}")
+
+
+def _draws(fleet: Fleet, workload: Workload, rng: np.random.Generator | None) -> IntArray:
+    """Two random numbers per request for a router that draws, [n, 2]; [0, 2] for others."""
+    if not fleet.draws:
+        return np.zeros((0, 2), np.int64)
+    if rng is None:
+        raise SimulatorError("missing", "rng", f"the router {fleet.router} draws random numbers")
+    return rng.integers(0, 2**31, (len(workload), 2), dtype=np.int64)

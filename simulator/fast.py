@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from simulator.config import EngineConfig
 from simulator.errors import SimulationCancelled, beyond_horizon
+from simulator.fleet import Fleet, Pool
 from simulator.records import (
     FINISHED,
     ITL_BINS,
@@ -22,6 +23,8 @@ from simulator.records import (
     UNFINISHED,
     UNSERVABLE,
     EventLog,
+    ReplicaTotals,
+    Series,
     pack_itl,
 )
 from simulator.steptime import IntArray, StepTime
@@ -32,15 +35,16 @@ NO_END_PS = 2**62
 
 
 def simulate_fast(
-    config: EngineConfig,
-    step_time: StepTime,
+    fleet: Fleet,
     workload: Workload,
+    draws: IntArray,
     until_ps: int | None = None,
     on_progress: Callable[[float], bool] | None = None,
 ) -> EventLog:
     """As `simulate_reference`, bit for bit."""
     from simulator.kernels import loop, state
 
+    config, step_time = fleet.pools[0].config, fleet.pools[0].step_time
     run = _Arrays(config, step_time, workload, until_ps)
     answer = state.MORE
     while answer == state.MORE:
@@ -57,7 +61,9 @@ def warm_up() -> None:
     config = EngineConfig(max_num_seqs=2, max_num_batched_tokens=8, num_blocks=8, max_model_len=16, block_size=4)
     tables = np.ones(9, np.int64)
     ones = np.ones(2, np.int64)
-    simulate_fast(config, StepTime(tables, tables, tables), Workload(ones, ones, ones))
+    simulate_fast(
+        Fleet((Pool(config, StepTime(tables, tables, tables)),)), Workload(ones, ones, ones), np.zeros((0, 2), np.int64)
+    )
 
 
 def unservable_reasons(config: EngineConfig, workload: Workload) -> npt.NDArray[np.int8]:
@@ -165,19 +171,26 @@ class _Arrays:
             cached_tokens=out[s.CACHED],
             preemptions=out[s.PREEMPTIONS],
             preempted_ps=out[s.PREEMPTED_PS],
+            replica=np.where(np.arange(len(self.workload)) < st[s.RECEIVED], np.where(refused, NEVER, 0), NEVER),
             outcome=outcome,
             reason=np.where(refused, self.reason, 0).astype(np.int8),
             end_ps=int(st[s.NOW]),
-            steps=int(st[s.STEPS]),
-            busy_ps=int(st[s.BUSY]),
             request_ps=self.step_time.request_ps,
-            seat_ps=self._seat_ps(),
             waiting_ps=self._waiting_ps(),
-            kv_block_ps=(int(st[s.AREA_HIGH]) << 31) + int(st[s.AREA_LOW]),
-            kv_peak_blocks=int(st[s.PEAK]),
-            num_blocks=self.config.num_blocks,
-            max_num_seqs=self.config.max_num_seqs,
-            prefill_tokens=int(st[s.PREFILL_TOKENS]),
+            replicas=(
+                ReplicaTotals(
+                    pool=0,
+                    steps=int(st[s.STEPS]),
+                    busy_ps=int(st[s.BUSY]),
+                    seat_ps=self._seat_ps(),
+                    kv_block_ps=(int(st[s.AREA_HIGH]) << 31) + int(st[s.AREA_LOW]),
+                    kv_peak_blocks=int(st[s.PEAK]),
+                    prefill_tokens=int(st[s.PREFILL_TOKENS]),
+                    num_blocks=self.config.num_blocks,
+                    max_num_seqs=self.config.max_num_seqs,
+                ),
+            ),
+            series=Series(1, *(np.zeros(0, np.int64),) * 4, np.zeros(0), np.zeros(0)),
             itl_slice=itl_slice,
             itl_upper_ps=itl_upper_ps,
             itl_count=itl_count,

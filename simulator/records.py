@@ -1,11 +1,14 @@
 """What a run leaves behind: one row per request, sums over time, and the gaps between tokens."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.steptime import IntArray
+
+FloatArray = npt.NDArray[np.float64]
 
 FINISHED, UNSERVABLE, UNFINISHED = 0, 1, 2
 NO_REASON, TOO_LONG_FOR_CONTEXT, TOO_LONG_FOR_POOL = 0, 1, 2
@@ -17,10 +20,54 @@ UNSERVABLE_REASONS = (
 NEVER = -1
 
 # Gaps between tokens are counted in bins: exact below 2**8 ps, then 2**8 bins per doubling (0.4 % wide), apart for each
-# of ITL_SLICES equal shares of the requests in order of first admission, so that a warm-up can be cut.
+# of ITL_SLICES equal shares of the requests by number, so that a warm-up can be cut: a replica counts in the slice of
+# the request that it admitted last.
 ITL_SUB_BITS = 8
 ITL_BINS = (63 - ITL_SUB_BITS) * 2**ITL_SUB_BITS + 2 ** (ITL_SUB_BITS + 1)
 ITL_SLICES = 20
+
+# Sums over time are kept in SERIES_BINS bins of equal width, which doubles whenever a step begins beyond the last bin.
+SERIES_BINS = 256
+SERIES_SHIFT = 30  # the first width is 2**30 ps
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaTotals:
+    """Sums of one replica over the run.
+
+    steps, busy_ps    engine steps and their time
+    seat_ps, kv_block_ps   running requests x step time, blocks held x step time, exact
+    kv_peak_blocks    most blocks held
+    prefill_tokens    prompt tokens computed, recomputation included
+    pool, num_blocks, max_num_seqs   where it belongs, and its configuration's limits
+    """
+
+    pool: int
+    steps: int
+    busy_ps: int
+    seat_ps: int
+    kv_block_ps: int
+    kv_peak_blocks: int
+    prefill_tokens: int
+    num_blocks: int
+    max_num_seqs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The fleet over time, in bins of `bin_ps`; a step belongs to the bin in which it begins. One entry per bin in use.
+
+    steps, busy_ps, prefill_tokens, decode_tokens   int64
+    seat_ps, kv_block_ps   as in ReplicaTotals, rounded to float64
+    """
+
+    bin_ps: int
+    steps: IntArray
+    busy_ps: IntArray
+    prefill_tokens: IntArray
+    decode_tokens: IntArray
+    seat_ps: FloatArray
+    kv_block_ps: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +83,12 @@ class EventLog:
     cached_tokens     prompt tokens found in the prefix cache at first admission (not those found again when resumed)
     preemptions       how often it was preempted
     preempted_ps      time it spent preempted, waiting to be resumed
+    replica           number of the replica it was sent to; -1 if none
     outcome           int8: FINISHED, UNSERVABLE, UNFINISHED;  reason: int8, index into UNSERVABLE_REASONS
 
-    end_ps            end of the run; steps: engine steps; busy_ps: their time; request_ps: for metrics to add
-    seat_ps, waiting_ps, kv_block_ps   integrals over time of running requests, of waiting ones (preempted ones
-                      included), and of blocks held, as Python ints
-    kv_peak_blocks    most blocks held;  num_blocks, max_num_seqs: the configuration's
-    prefill_tokens    prompt tokens computed, recomputation included
+    end_ps            end of the run;  request_ps: for metrics to add
+    waiting_ps        integral over time of waiting requests (preempted ones included), as a Python int
+    replicas          sums of each replica;  series: sums over time
     itl_slice, itl_upper_ps, itl_count   gaps between a request's tokens, in bins: share of the run (see ITL_SLICES),
                       greatest gap of the bin, gaps counted
     """
@@ -57,19 +103,14 @@ class EventLog:
     cached_tokens: IntArray
     preemptions: IntArray
     preempted_ps: IntArray
+    replica: IntArray
     outcome: npt.NDArray[np.int8]
     reason: npt.NDArray[np.int8]
     end_ps: int
-    steps: int
-    busy_ps: int
     request_ps: int
-    seat_ps: int
     waiting_ps: int
-    kv_block_ps: int
-    kv_peak_blocks: int
-    num_blocks: int
-    max_num_seqs: int
-    prefill_tokens: int
+    replicas: tuple[ReplicaTotals, ...]
+    series: Series
     itl_slice: IntArray
     itl_upper_ps: IntArray
     itl_count: IntArray
@@ -83,7 +124,55 @@ class EventLog:
 
     def differences(self, other: "EventLog") -> list[str]:
         """Names of the fields in which two logs differ, bit for bit: empty when the runs were the same."""
-        return [f.name for f in fields(self) if not np.array_equal(getattr(self, f.name), getattr(other, f.name))]
+        return [f.name for f in fields(self) if not _same(getattr(self, f.name), getattr(other, f.name))]
+
+    @property
+    def steps(self) -> int:
+        """Engine steps of all replicas."""
+        return sum(replica.steps for replica in self.replicas)
+
+    @property
+    def busy_ps(self) -> int:
+        """Time of all steps."""
+        return sum(replica.busy_ps for replica in self.replicas)
+
+    @property
+    def seat_ps(self) -> int:
+        """Integral over time of running requests."""
+        return sum(replica.seat_ps for replica in self.replicas)
+
+    @property
+    def kv_block_ps(self) -> int:
+        """Integral over time of blocks held."""
+        return sum(replica.kv_block_ps for replica in self.replicas)
+
+    @property
+    def kv_peak_ratio(self) -> float:
+        """Greatest share of its pool that any replica held."""
+        return max(replica.kv_peak_blocks / replica.num_blocks for replica in self.replicas)
+
+    @property
+    def num_blocks(self) -> int:
+        """Blocks of all replicas."""
+        return sum(replica.num_blocks for replica in self.replicas)
+
+    @property
+    def max_num_seqs(self) -> int:
+        """Seats of all replicas."""
+        return sum(replica.max_num_seqs for replica in self.replicas)
+
+    @property
+    def prefill_tokens(self) -> int:
+        """Prompt tokens computed, recomputation included."""
+        return sum(replica.prefill_tokens for replica in self.replicas)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Series):
+        return all(np.array_equal(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+    if isinstance(one, tuple):
+        return bool(one == other)
+    return np.array_equal(one, other)
 
 
 def itl_bin(gap_ps: int) -> int:
@@ -100,9 +189,9 @@ def itl_upper_ps(bins: IntArray) -> IntArray:
     return upper
 
 
-def itl_slice_of(admissions: int, requests: int) -> int:
-    """Slice that gaps are counted in after `admissions` of `requests` have been admitted for the first time."""
-    return min(ITL_SLICES - 1, admissions * ITL_SLICES // requests)
+def itl_slice_of(number: int, requests: int) -> int:
+    """Slice that a replica counts gaps in after it has admitted request `number` of `requests`."""
+    return min(ITL_SLICES - 1, (number + 1) * ITL_SLICES // requests)
 
 
 def pack_itl(counts: IntArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -3,10 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
-from simulator import EngineConfig, EventLog, StepTime
+from simulator import EngineConfig, EventLog, ReplicaTotals, Series, StepTime
 from simulator.records import itl_bin, itl_upper_ps
 
 MS = 10**9
+NO_SERIES = Series(1, *(np.zeros(0),) * 6)
 
 
 def log_of(
@@ -24,11 +25,15 @@ def log_of(
     outputs = np.asarray(output, np.int64)
     zeros, small = np.zeros(arrival.size, np.int64), np.zeros(arrival.size, np.int8)
     gaps = itl or {}
+    end_ps = int(finish.max())
+    totals = ReplicaTotals(
+        pool=0, steps=1, busy_ps=end_ps, seat_ps=int((finish - arrival).sum()), kv_block_ps=0, kv_peak_blocks=0,
+        prefill_tokens=int(outputs.sum()), num_blocks=1, max_num_seqs=1,
+    )  # fmt: skip
     return EventLog(
-        arrival, arrival, first, finish, outputs, outputs, outputs, zeros, zeros, zeros, small, small,
-        end_ps=int(finish.max()), steps=1, busy_ps=int(finish.max()), request_ps=int(request_ms * MS),
-        seat_ps=int((finish - arrival).sum()), waiting_ps=0, kv_block_ps=0, kv_peak_blocks=0, num_blocks=1,
-        max_num_seqs=1, prefill_tokens=int(outputs.sum()), itl_slice=np.full(len(gaps), 19, np.int64),
+        arrival, arrival, first, finish, outputs, outputs, outputs, zeros, zeros, zeros, zeros, small, small,
+        end_ps=end_ps, request_ps=int(request_ms * MS), waiting_ps=0, replicas=(totals,), series=NO_SERIES,
+        itl_slice=np.full(len(gaps), 19, np.int64),
         itl_upper_ps=itl_upper_ps(np.array([itl_bin(round(gap * MS)) for gap in gaps], np.int64)),
         itl_count=np.array(list(gaps.values()), np.int64),
     )  # fmt: skip

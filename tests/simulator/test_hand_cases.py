@@ -75,7 +75,7 @@ def test_the_tail_is_preempted_recomputed_and_keeps_its_first_token(engine: str)
     assert log.first_token_ps.tolist() == [100, 100]
     assert log.finish_ps.tolist() == [600, 1100]
     assert log.preempted_ps.tolist() == [0, 500]
-    assert (log.prefill_tokens, log.kv_peak_blocks) == (8 + 8 + 9, 4)
+    assert (log.prefill_tokens, log.replicas[0].kv_peak_blocks) == (8 + 8 + 9, 4)
 
 
 def test_the_whole_prompt_must_have_room_where_that_is_asked(engine: str) -> None:

@@ -41,7 +41,7 @@ def test_causes_come_before_effects(run: Run) -> None:
 def test_the_pool_and_the_seats_are_never_exceeded(run: Run) -> None:
     config, _, _ = run
     log = simulate(*run)
-    assert log.kv_peak_blocks <= config.num_blocks
+    assert log.replicas[0].kv_peak_blocks <= config.num_blocks
     assert log.kv_block_ps <= log.busy_ps * config.num_blocks
     assert log.seat_ps <= log.busy_ps * config.max_num_seqs
     assert log.generated_tokens.sum() <= log.steps * config.max_num_seqs

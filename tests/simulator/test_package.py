@@ -61,7 +61,7 @@ def test_processes_and_hash_seeds_do_not_change_a_run() -> None:
 @pytest.mark.parametrize("engine", ["fast", "reference"])
 def test_a_run_can_be_cancelled(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simulator.fast.EVENTS_PER_CALL", 50)
-    monkeypatch.setattr("simulator.reference.STEPS_PER_REPORT", 50)
+    monkeypatch.setattr("simulator.reference.run.INSTANTS_PER_REPORT", 50)
     seen: list[float] = []
 
     def stop_half_way(share: float) -> bool:

@@ -15,6 +15,7 @@ class Request:
 
     computed  tokens whose KV is in the pool;  target: tokens to compute before the next token comes out
     keys      content of its full blocks, chained: equal keys mean equal tokens up to there
+              (none where nothing is cached)
     published how many of its leading blocks have been offered to the prefix cache
     """
 
@@ -22,7 +23,7 @@ class Request:
     arrival_ps: int
     prompt_tokens: int
     output_tokens: int
-    keys: Sequence[int]
+    keys: Sequence[int] = ()
     generated: int = 0
     computed: int = 0
     target: int = 0
@@ -37,6 +38,7 @@ class Request:
     preemptions: int = 0
     preempted_at_ps: int = NEVER
     preempted_ps: int = 0
+    replica: int = NEVER
     outcome: int = UNFINISHED
     reason: int = 0
 

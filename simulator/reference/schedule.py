@@ -6,9 +6,9 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from simulator.blocks import BlockPool
 from simulator.config import EngineConfig
-from simulator.requests import Request
+from simulator.reference.blocks import BlockPool
+from simulator.reference.requests import Request
 
 
 @dataclass(slots=True)

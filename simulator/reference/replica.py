@@ -1,0 +1,138 @@
+"""One replica: a scheduler, a block pool, and at most one step under way."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simulator.config import EngineConfig
+from simulator.records import FINISHED, ITL_BINS, ITL_SLICES, ReplicaTotals, itl_bin, itl_slice_of
+from simulator.reference.blocks import BlockPool
+from simulator.reference.requests import Request
+from simulator.reference.schedule import Queues, Step, schedule
+from simulator.reference.series import Bin, Bins
+from simulator.steptime import StepTime
+
+
+@dataclass(slots=True)
+class Shared:
+    """What all replicas of a run write to.
+
+    itl  gaps between tokens, counts[ITL_SLICES, ITL_BINS];  end: called with each finished request and the time
+    """
+
+    requests: int
+    end: Callable[[Request, int, int], None]
+    bins: Bins = field(default_factory=Bins)
+    itl: np.ndarray = field(default_factory=lambda: np.zeros((ITL_SLICES, ITL_BINS), np.int64))
+
+
+class Replica:
+    """Its waiting line, its running list, and the step under way: `end_ps` is None while there is none."""
+
+    def __init__(self, number: int, pool: int, config: EngineConfig, step_time: StepTime, shared: Shared) -> None:
+        self.number, self.pool, self.config, self.step_time, self.shared = number, pool, config, step_time, shared
+        self.queues = Queues(BlockPool(config.num_blocks))
+        self.step = Step()
+        self.end_ps: int | None = None
+        self.outstanding: int = 0
+        self.itl_slice: int = 0
+        self.steps = self.busy_ps = self.seat_ps = self.kv_block_ps = self.kv_peak_blocks = self.prefill_tokens = 0
+
+    def receive(self, request: Request) -> None:
+        """A request joins the waiting line."""
+        request.replica = self.number
+        self.outstanding += 1
+        self.queues.waiting.append(request)
+
+    def begin(self, now_ps: int) -> None:
+        """Schedule a step, if anyone can compute anything."""
+        if not self.queues.running and not self.queues.waiting:
+            return
+        self.step = schedule(self.config, self.queues)
+        self._note_moves(self.step, now_ps)
+        if not self.step.chunks:
+            return
+        duration_ps = self._duration_ps(self.step)
+        self._account(self.step, now_ps, duration_ps)
+        self.end_ps = now_ps + duration_ps
+
+    def settle(self) -> None:
+        """The step under way has ended: its tokens are computed."""
+        assert self.end_ps is not None
+        now_ps, self.end_ps = self.end_ps, None
+        for request, tokens in self.step.chunks:
+            self._compute(request, tokens, now_ps)
+
+    def totals(self) -> ReplicaTotals:
+        """Its sums over the run."""
+        return ReplicaTotals(
+            pool=self.pool,
+            steps=self.steps,
+            busy_ps=self.busy_ps,
+            seat_ps=self.seat_ps,
+            kv_block_ps=self.kv_block_ps,
+            kv_peak_blocks=self.kv_peak_blocks,
+            prefill_tokens=self.prefill_tokens,
+            num_blocks=self.config.num_blocks,
+            max_num_seqs=self.config.max_num_seqs,
+        )
+
+    def _note_moves(self, step: Step, now_ps: int) -> None:
+        for request in step.preempted:
+            request.preemptions += 1
+            request.preempted_at_ps = now_ps
+        for request in step.admitted:
+            if request.preemptions:
+                request.preempted_ps += now_ps - request.preempted_at_ps
+            else:
+                request.admitted_ps = now_ps
+                request.cached_tokens = request.computed
+                self.itl_slice = itl_slice_of(request.number, self.shared.requests)
+
+    def _duration_ps(self, step: Step) -> int:
+        prefills = [(request.computed, tokens) for request, tokens in step.chunks if request.prefilling]
+        return self.step_time.step_ps(
+            tokens=sum(tokens for _, tokens in step.chunks),
+            decode_seqs=len(step.chunks) - len(prefills),
+            context_tokens=sum(request.computed for request, _ in step.chunks),
+            prefill_pairs=sum(chunk * before + chunk * (chunk + 1) // 2 for before, chunk in prefills),
+            prefill_seqs=len(prefills),
+        )
+
+    def _account(self, step: Step, now_ps: int, duration_ps: int) -> None:
+        prefill = sum(tokens for request, tokens in step.chunks if request.prefilling)
+        decode = sum(tokens for request, tokens in step.chunks if not request.prefilling)
+        seat_ps = duration_ps * len(self.queues.running)
+        kv_block_ps = duration_ps * self.queues.pool.used
+        self.steps += 1
+        self.busy_ps += duration_ps
+        self.seat_ps += seat_ps
+        self.kv_block_ps += kv_block_ps
+        self.kv_peak_blocks = max(self.kv_peak_blocks, self.queues.pool.used)
+        self.prefill_tokens += prefill
+        self.shared.bins.at(now_ps).add(Bin(1, duration_ps, prefill, decode, seat_ps, kv_block_ps))
+
+    def _compute(self, request: Request, tokens: int, now_ps: int) -> None:
+        """The request's tokens are computed; with its target reached it emits a token."""
+        request.computed += tokens
+        for index in range(request.published, min(len(request.keys), request.computed // self.config.block_size)):
+            self.queues.pool.publish(request.blocks[index], request.keys[index])
+            request.published = index + 1
+        if request.computed == request.target:
+            self._emit(request, now_ps)
+
+    def _emit(self, request: Request, now_ps: int) -> None:
+        request.prefilling = False
+        request.generated += 1
+        request.target += 1
+        if request.generated == 1:
+            request.first_token_ps = now_ps
+        else:
+            self.shared.itl[self.itl_slice, itl_bin(now_ps - request.last_token_ps)] += 1
+        request.last_token_ps = now_ps
+        if request.generated == request.output_tokens:
+            self.queues.running.remove(request)
+            self.queues.pool.release(request.blocks)
+            self.outstanding -= 1
+            self.shared.end(request, FINISHED, now_ps)

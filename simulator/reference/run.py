@@ -1,0 +1,166 @@
+"""A fleet's run, instant by instant. Time is a whole number of picoseconds in Python ints.
+
+At each instant: the steps that end there are settled, in the order of the replicas; then what arrives there is routed,
+in the order of the requests; then every replica without a step under way begins one, if it has anything to compute.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from simulator.errors import SimulationCancelled, beyond_horizon
+from simulator.fleet import Fleet
+from simulator.records import UNSERVABLE, EventLog, pack_itl
+from simulator.reference.replica import Replica, Shared
+from simulator.reference.requests import BlockContent, Request, unservable_reason
+from simulator.reference.routing import Routing
+from simulator.steptime import HORIZON_PS, IntArray
+from simulator.workload import Workload
+
+INSTANTS_PER_REPORT = 4096
+
+
+def simulate_reference(
+    fleet: Fleet,
+    workload: Workload,
+    draws: IntArray,
+    until_ps: int | None = None,
+    on_progress: Callable[[float], bool] | None = None,
+) -> EventLog:
+    """Run the workload to its end; with `until_ps`, begin no step and start no idle instant at or after that time."""
+    run = _Run(fleet, workload, draws, until_ps)
+    instants = 0
+    while run.advance():
+        instants += 1
+        if (
+            on_progress is not None
+            and instants % INSTANTS_PER_REPORT == 0
+            and not on_progress(run.ended / len(workload))
+        ):
+            raise SimulationCancelled
+    return run.log()
+
+
+class _Run:
+    def __init__(self, fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | None) -> None:
+        self.fleet, self.workload, self.until_ps = fleet, workload, until_ps
+        self.shared = Shared(len(workload), self._end)
+        self.replicas = [
+            Replica(number, place, fleet.pools[place].config, fleet.pools[place].step_time, self.shared)
+            for number, place in enumerate(fleet.pool_of_replica)
+        ]
+        self.contents = [
+            BlockContent(workload, pool.config.block_size) if pool.config.enable_prefix_caching else None
+            for pool in fleet.pools
+        ]
+        self.routing = Routing(fleet.router, self.replicas, draws)
+        self.arrival_ps: list[int] = workload.arrival_ps.tolist()
+        self.requests: list[Request] = []
+        self.now_ps = self.ended = 0
+
+    def advance(self) -> bool:
+        """One instant; False when there is nothing more to do."""
+        ends = [replica.end_ps for replica in self.replicas if replica.end_ps is not None]
+        instants = ends + self._next_arrival()
+        if not instants:
+            return False
+        until_ps = self.until_ps
+        if until_ps is not None and not ends and min(instants) >= until_ps:
+            self.now_ps = max(self.now_ps, until_ps)
+            return False
+        self.now_ps = min(instants)
+        if self.now_ps >= HORIZON_PS:
+            raise beyond_horizon()
+        for replica in self.replicas:
+            if replica.end_ps == self.now_ps:
+                replica.settle()
+        self._receive()
+        if until_ps is None or self.now_ps < until_ps:
+            for replica in self.replicas:
+                if replica.end_ps is None:
+                    replica.begin(self.now_ps)
+        return True
+
+    def _next_arrival(self) -> list[int]:
+        number = len(self.requests)
+        return [self.arrival_ps[number]] if number < self._sendable() else []
+
+    def _receive(self) -> None:
+        """Take in the requests that have arrived; those that can never be served end here."""
+        while (arrival := self._next_arrival()) and arrival[0] <= self.now_ps:
+            number = len(self.requests)
+            prompt, output = int(self.workload.prompt_tokens[number]), int(self.workload.output_tokens[number])
+            request = Request(number, arrival[0], prompt, output, target=prompt)
+            self.requests.append(request)
+            candidates = self.routing.candidates(prompt, output)
+            if candidates:
+                self._send(request, self.routing.choose(number, candidates))
+            else:
+                request.reason = unservable_reason(self.replicas[0].config, prompt, output)
+                self._end(request, UNSERVABLE, request.arrival_ps)
+
+    def _send(self, request: Request, replica: Replica) -> None:
+        content = self.contents[replica.pool]
+        if content is not None:
+            request.keys = content.keys(request.number)
+        replica.receive(request)
+
+    def _sendable(self) -> int:
+        """In a closed loop a request can be sent when one has ended for each beyond the concurrency limit."""
+        concurrency = self.workload.concurrency
+        return len(self.workload) if concurrency is None else min(len(self.workload), concurrency + self.ended)
+
+    def _end(self, request: Request, outcome: int, at_ps: int) -> None:
+        request.outcome, request.finish_ps = outcome, at_ps
+        if self.workload.concurrency is not None:
+            released = self.workload.concurrency + self.ended
+            if released < len(self.arrival_ps):
+                self.arrival_ps[released] = max(self.arrival_ps[released], at_ps)
+        self.ended += 1
+
+    def log(self) -> EventLog:
+        """The columns, with the requests that never arrived before `until_ps` as unfinished rows."""
+        prompt, output = self.workload.prompt_tokens.tolist(), self.workload.output_tokens.tolist()
+        rows = self.requests + [
+            Request(number, self.arrival_ps[number], prompt[number], output[number])
+            for number in range(len(self.requests), len(self.workload))
+        ]
+
+        def column(name: str, dtype: type = np.int64) -> np.ndarray:
+            return np.array([getattr(row, name) for row in rows], dtype)
+
+        waiting_ps = sum(self._waited_ps(request) for request in self.requests)
+        itl_slice, itl_upper_ps, itl_count = pack_itl(self.shared.itl)
+        return EventLog(
+            arrival_ps=column("arrival_ps"),
+            admitted_ps=column("admitted_ps"),
+            first_token_ps=column("first_token_ps"),
+            finish_ps=column("finish_ps"),
+            prompt_tokens=column("prompt_tokens"),
+            output_tokens=column("output_tokens"),
+            generated_tokens=column("generated"),
+            cached_tokens=column("cached_tokens"),
+            preemptions=column("preemptions"),
+            preempted_ps=column("preempted_ps"),
+            replica=column("replica"),
+            outcome=column("outcome", np.int8),
+            reason=column("reason", np.int8),
+            end_ps=self.now_ps,
+            request_ps=self.fleet.pools[0].step_time.request_ps,
+            waiting_ps=waiting_ps,
+            replicas=tuple(replica.totals() for replica in self.replicas),
+            series=self.shared.bins.series(),
+            itl_slice=itl_slice,
+            itl_upper_ps=itl_upper_ps,
+            itl_count=itl_count,
+        )
+
+    def _waited_ps(self, request: Request) -> int:
+        """Time in the waiting line, first and preempted, up to the end of the run."""
+        if request.outcome == UNSERVABLE:
+            return 0
+        if request.admitted_ps < 0:
+            return self.now_ps - request.arrival_ps
+        if request in self.replicas[request.replica].queues.waiting:
+            request.preempted_ps += self.now_ps - request.preempted_at_ps
+        return request.admitted_ps - request.arrival_ps + request.preempted_ps
