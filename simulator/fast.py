@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.config import EngineConfig
-from simulator.errors import SimulationCancelled, beyond_horizon
+from simulator.errors import SimulationCancelled, SimulatorError, beyond_horizon
 from simulator.fleet import Fleet, Pool
 from simulator.records import (
     FINISHED,
@@ -44,6 +44,7 @@ def simulate_fast(
     """As `simulate_reference`, bit for bit."""
     from simulator.kernels import loop, state
 
+    _refuse_unsupported(fleet, workload)
     config, step_time = fleet.pools[0].config, fleet.pools[0].step_time
     run = _Arrays(config, step_time, workload, until_ps)
     answer = state.MORE
@@ -54,6 +55,14 @@ def simulate_fast(
         if answer == state.MORE and on_progress is not None and not on_progress(run.ended_ratio()):
             raise SimulationCancelled
     return run.log()
+
+
+def _refuse_unsupported(fleet: Fleet, workload: Workload) -> None:
+    """What only the reference engine knows so far."""
+    if len(fleet) > 1:
+        raise SimulatorError("not_yet", "pools", "the fast engine knows one replica only")
+    if workload.think_ps is not None:
+        raise SimulatorError("not_yet", "think_ps", "the fast engine knows no think time")
 
 
 def warm_up() -> None:

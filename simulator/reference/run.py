@@ -55,6 +55,7 @@ class _Run:
         ]
         self.routing = Routing(fleet.router, self.replicas, draws)
         self.arrival_ps: list[int] = workload.arrival_ps.tolist()
+        self.think_ps: list[int] = [0] * len(workload) if workload.think_ps is None else workload.think_ps.tolist()
         self.requests: list[Request] = []
         self.now_ps = self.ended = 0
 
@@ -115,7 +116,8 @@ class _Run:
         if self.workload.concurrency is not None:
             released = self.workload.concurrency + self.ended
             if released < len(self.arrival_ps):
-                self.arrival_ps[released] = max(self.arrival_ps[released], at_ps)
+                sent_before = self.arrival_ps[released - 1]
+                self.arrival_ps[released] = max(self.arrival_ps[released], at_ps + self.think_ps[released], sent_before)
         self.ended += 1
 
     def log(self) -> EventLog:

@@ -61,7 +61,8 @@ def workloads(draw: st.DrawFn, config: EngineConfig, step_time: StepTime) -> Wor
     if content == "hashes":
         hashes = recorded(rng, prompt, config.block_size * draw(st.integers(1, 2)))
     concurrency = draw(st.one_of(st.none(), st.integers(1, 8)))
-    return Workload(arrival, prompt, output, group, tokens, hashes, concurrency)
+    think = rng.integers(0, 2 * mean_gap + 1, count) if concurrency and draw(st.booleans()) else None
+    return Workload(arrival, prompt, output, group, tokens, hashes, concurrency, think)
 
 
 def recorded(rng: np.random.Generator, prompt: np.ndarray, block_tokens: int) -> BlockHashes:
