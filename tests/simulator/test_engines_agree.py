@@ -20,7 +20,7 @@ def _agree(fleet: Fleet, workload: Workload, until_ps: int | None = None) -> Eve
             reject()
         raise
     slow = simulate_fleet(fleet, workload, rng=np.random.default_rng(7), until_ps=until_ps, engine="reference")
-    assert set(fast.differences(slow)) <= {"series", "itl_slice", "itl_upper_ps", "itl_count"}
+    assert set(fast.differences(slow)) <= {"series", "replica", "itl_slice", "itl_upper_ps", "itl_count"}
     return slow
 
 
