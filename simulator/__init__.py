@@ -28,6 +28,8 @@ from simulator.engine import simulate, simulate_fleet
 from simulator.errors import SimulationCancelled, SimulatorError
 from simulator.fast import warm_up
 from simulator.fleet import Fleet, Pool
+from simulator.groups import GroupSummary, summarise_groups
+from simulator.headroom import kv_cliff_blocks
 from simulator.lengths import (
     CutTokens,
     cut_to_context,
@@ -38,12 +40,13 @@ from simulator.lengths import (
     uniform_tokens,
 )
 from simulator.merging import merge_workloads
-from simulator.metrics import Goodput, GoodputSlo, Latency, LittlesLaw, Summary, summarise, sustained_rps
+from simulator.metrics import Goodput, GoodputSlo, Latencies, Latency, LittlesLaw, Summary, summarise, sustained_rps
 from simulator.records import EventLog, ReplicaTotals, Series
 from simulator.shapes import SHAPES, weekly_shape
 from simulator.stability import Stability
 from simulator.statistics import Interval
 from simulator.steptime import StepTime, linear_step_time
+from simulator.timeline import Timeline, timeline
 from simulator.workload import NO_DEADLINE_PS, BlockHashes, Workload, shared_prefix
 
 __all__ = [
@@ -56,7 +59,9 @@ __all__ = [
     "Fleet",
     "Goodput",
     "GoodputSlo",
+    "GroupSummary",
     "Interval",
+    "Latencies",
     "Latency",
     "LittlesLaw",
     "Pool",
@@ -67,6 +72,7 @@ __all__ = [
     "Stability",
     "StepTime",
     "Summary",
+    "Timeline",
     "Workload",
     "burst_arrivals_ps",
     "constant_arrivals_ps",
@@ -74,6 +80,7 @@ __all__ = [
     "empirical_tokens",
     "fixed_tokens",
     "gamma_arrivals_ps",
+    "kv_cliff_blocks",
     "linear_step_time",
     "lognormal_parameters",
     "lognormal_tokens",
@@ -85,7 +92,9 @@ __all__ = [
     "simulate",
     "simulate_fleet",
     "summarise",
+    "summarise_groups",
     "sustained_rps",
+    "timeline",
     "uniform_tokens",
     "warm_up",
     "weekly_shape",

@@ -1,7 +1,8 @@
 """From an event log to the figures people ask for: latencies, goodput, throughput, utilisation."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -63,6 +64,24 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
+class Latencies:
+    """Latencies of some requests.
+
+    ttft            arrival to first token, plus request_ps;  ttft_admitted: first admission to first token
+    tpot            (last - first token) / (output - 1), one value per request, undefined for one token
+    e2e             arrival to last token, plus request_ps;  normalised: the same over output tokens
+    queue           arrival to first admission
+    """
+
+    ttft: Latency
+    ttft_admitted: Latency
+    tpot: Latency
+    e2e: Latency
+    normalised: Latency
+    queue: Latency
+
+
+@dataclass(frozen=True, slots=True)
 class Goodput:
     """Requests that met every threshold of `slo`: as a share of all that were sent, and per second of the run."""
 
@@ -86,15 +105,18 @@ class Summary:
     """Figures of one run. Latencies and goodput leave out the warm-up; rates and means over time are of the whole run.
 
     basis         `stationary`: percentiles stand for the load (withheld when unstable); `run`: they are of this run
-    ttft          arrival to first token, plus request_ps;  e2e: arrival to last token, plus request_ps
-    tpot          (last - first token) / (output - 1), one value per request, undefined for one token
+    ttft, ttft_admitted, tpot, e2e, normalised, queue   see Latencies
     itl           gaps between tokens, one value per gap, upper edge of bins 0.4 % wide
-    queue         arrival to first admission
     served_rps    finished requests over the time from first arrival to last finish; sustained_rps without ramp-up:
                   (n - 1) / (last finish - first finish)
+    prompt_tokens_per_s, output_tokens_per_s, total_tokens_per_s   asked-for prompt tokens of finished requests, tokens
+                  produced, and both;  prefill_tokens_per_s: prompt tokens computed (without cached, with recomputed)
     cache_hit_ratio   cached over asked-for prompt tokens at first admission;  preemption_ratio: preempted requests'
                   share of the admitted ones
     seats_mean, waiting_mean, kv_mean_ratio   means over the whole run, idle time included
+    batch_mean    running requests of a mean step, by time
+    kv_cliff_load_ratio   pool over the most blocks that any replica held: how far the peak could grow until
+                  preemptions begin (1: it was full). More load also means longer stays, so the cliff comes sooner
     """
 
     basis: Literal["stationary", "run"]
@@ -103,9 +125,11 @@ class Summary:
     unservable: int
     unfinished: int
     ttft: Latency
+    ttft_admitted: Latency
     tpot: Latency
     itl: Latency
     e2e: Latency
+    normalised: Latency
     queue: Latency
     goodput: tuple[Goodput, ...]
     duration_s: float
@@ -114,6 +138,8 @@ class Summary:
     sustained_rps: float | None
     prompt_tokens_per_s: float
     output_tokens_per_s: float
+    total_tokens_per_s: float
+    prefill_tokens_per_s: float
     busy_ratio: float
     seats_mean: float
     seats_ratio: float
@@ -121,6 +147,8 @@ class Summary:
     concurrency_mean: float
     kv_mean_ratio: float
     kv_peak_ratio: float
+    kv_cliff_load_ratio: float
+    batch_mean: float
     cache_hit_ratio: float
     preemptions: int
     preemption_ratio: float
@@ -143,29 +171,40 @@ def summarise(
     """
     warmup_ratio = require_number("warmup_ratio", warmup_ratio, 0.0, 0.9)
     counted = np.arange(len(log)) >= int(len(log) * warmup_ratio)
-    done = counted & (log.outcome == FINISHED)
     stability = judge_stability(log, warmup_ratio) if stationary else None
     withheld = (
         "the queue grows without bound: there is no steady state"
         if stability and stability.verdict == "unstable"
         else ""
     )
-    several = done & (log.output_tokens > 1)
-    started = counted & (log.first_token_ps >= 0)
+    latencies = latencies_of(log, counted, withheld)
     return Summary(
         basis="stationary" if stationary else "run",
         requests=len(log),
         finished=int((log.outcome == FINISHED).sum()),
         unservable=int((log.outcome == UNSERVABLE).sum()),
         unfinished=int((log.outcome == UNFINISHED).sum()),
-        ttft=_latency(ttft_ms(log)[started], withheld),
-        tpot=_latency(tpot_ms(log)[several], withheld),
         itl=_itl(log, warmup_ratio, withheld),
-        e2e=_latency(e2e_ms(log)[done], withheld),
-        queue=_latency(((log.admitted_ps - log.arrival_ps) / PS_PER_MS)[counted & (log.admitted_ps >= 0)], withheld),
-        goodput=tuple(_goodput(log, target, counted) for target in slo),
+        **{field.name: getattr(latencies, field.name) for field in fields(latencies)},
+        goodput=tuple(goodput_of(log, target, counted) for target in slo),
         stability=stability,
         **_rates(log),
+    )
+
+
+def latencies_of(log: EventLog, rows: BoolArray, withheld: str = "") -> Latencies:
+    """Latencies of the chosen requests (bool per request); `withheld`: why no figure is given, if so."""
+    done = rows & (log.outcome == FINISHED)
+    started = rows & (log.first_token_ps >= 0)
+    admitted = rows & (log.admitted_ps >= 0)
+    finished_e2e_ms = e2e_ms(log)[done]
+    return Latencies(
+        ttft=_latency(ttft_ms(log)[started], withheld),
+        ttft_admitted=_latency(((log.first_token_ps - log.admitted_ps) / PS_PER_MS)[started], withheld),
+        tpot=_latency(tpot_ms(log)[done & (log.output_tokens > 1)], withheld),
+        e2e=_latency(finished_e2e_ms, withheld),
+        normalised=_latency(finished_e2e_ms / log.output_tokens[done], withheld),
+        queue=_latency(((log.admitted_ps - log.arrival_ps) / PS_PER_MS)[admitted], withheld),
     )
 
 
@@ -232,8 +271,11 @@ def _latency_of(
     )
 
 
-def _goodput(log: EventLog, slo: GoodputSlo, counted: BoolArray) -> Goodput:
-    """Unservable and unfinished requests met nothing; a request of one token cannot miss a TPOT threshold."""
+def goodput_of(log: EventLog, slo: GoodputSlo, counted: BoolArray) -> Goodput:
+    """Goodput among the chosen requests (bool per request, at least one).
+
+    Unservable and unfinished requests met nothing; a request of one token cannot miss a TPOT threshold.
+    """
     good = counted & (log.outcome == FINISHED)
     if slo.ttft_ms is not None:
         good &= ttft_ms(log) <= slo.ttft_ms
@@ -267,6 +309,8 @@ def _rates(log: EventLog) -> dict[str, Any]:
         "sustained_rps": sustained_rps(log.finish_ps[done]),
         "prompt_tokens_per_s": _over(int(log.prompt_tokens[done].sum()), span_s),
         "output_tokens_per_s": _over(int(log.generated_tokens.sum()), span_s),
+        "total_tokens_per_s": _over(int(log.prompt_tokens[done].sum() + log.generated_tokens.sum()), span_s),
+        "prefill_tokens_per_s": _over(log.prefill_tokens, span_s),
         "busy_ratio": log.busy_ps / end / len(log.replicas),
         "seats_mean": log.seat_ps / end,
         "seats_ratio": log.seat_ps / end / log.max_num_seqs,
@@ -274,6 +318,8 @@ def _rates(log: EventLog) -> dict[str, Any]:
         "concurrency_mean": (log.seat_ps + log.waiting_ps) / end,
         "kv_mean_ratio": log.kv_block_ps / end / log.num_blocks,
         "kv_peak_ratio": log.kv_peak_ratio,
+        "kv_cliff_load_ratio": 1.0 / log.kv_peak_ratio if log.kv_peak_ratio else math.inf,
+        "batch_mean": log.seat_ps / max(1, log.busy_ps),
         "cache_hit_ratio": int(log.cached_tokens[admitted].sum()) / asked if asked else 0.0,
         "preemptions": int(log.preemptions.sum()),
         "preemption_ratio": int((log.preemptions > 0).sum()) / max(1, int(admitted.sum())),
