@@ -1,11 +1,11 @@
 """What one replica's engine is told: scheduler limits, KV pool and policies."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from simulator.errors import SimulatorError, require_int, require_number
 
-Policy = Literal["continuous", "static"]
+Scheduler = Literal["vllm_v1", "static"]
 KvAllocation = Literal["paged", "contiguous"]
 
 
@@ -13,8 +13,9 @@ KvAllocation = Literal["paged", "contiguous"]
 class EngineConfig:
     """Scheduler and KV pool of one replica; the knobs keep the names that vLLM gives them.
 
-    policy                  `continuous`: the vLLM V1 scheduler. `static`: a batch starts together, nobody enters
-                            until all of it have finished; its members' final lengths are reserved together
+    scheduler               `vllm_v1`: running requests first, then waiting ones, under one token budget. `static`: a
+                            batch starts together, nobody enters until all of it have finished; its members' final
+                            lengths are reserved together
     max_num_seqs            sequences running at once (seats)
     max_num_batched_tokens  token budget of one step; at least `max_num_seqs`, and at least `max_model_len` when
                             prompts are not chunked (a prompt must fit into one step)
@@ -31,7 +32,7 @@ class EngineConfig:
     max_num_batched_tokens: int
     num_blocks: int
     max_model_len: int
-    policy: Policy = "continuous"
+    scheduler: Scheduler = "vllm_v1"
     block_size: int = 16
     enable_chunked_prefill: bool = True
     enable_prefix_caching: bool = False
@@ -43,8 +44,9 @@ class EngineConfig:
         for field in ("max_num_seqs", "max_num_batched_tokens", "num_blocks", "max_model_len", "block_size"):
             object.__setattr__(self, field, require_int(field, getattr(self, field), 1))
         require_number("watermark_ratio", self.watermark_ratio, 0.0, 1.0)
-        if self.policy not in ("continuous", "static"):
-            raise SimulatorError("unknown_policy", "policy", f"must be continuous or static, got {self.policy!r}")
+        if self.scheduler not in get_args(Scheduler):
+            allowed = ", ".join(get_args(Scheduler))
+            raise SimulatorError("unknown_policy", "scheduler", f"must be one of {allowed}, got {self.scheduler!r}")
         if self.kv_allocation not in ("paged", "contiguous"):
             raise SimulatorError(
                 "unknown_policy", "kv_allocation", f"must be paged or contiguous, got {self.kv_allocation!r}"

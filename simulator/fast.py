@@ -121,10 +121,10 @@ class _Arrays:
         st[s.BLOCKS] = st[s.FREE] = config.num_blocks
         st[s.BLOCK_SIZE] = config.block_size
         st[s.CHUNKED] = config.enable_chunked_prefill
-        st[s.RESERVE_WHOLE] = config.reserve_full_isl and config.policy == "continuous"
-        st[s.WATERMARK] = config.watermark_blocks if config.policy == "continuous" else 0
+        st[s.RESERVE_WHOLE] = config.reserve_full_isl and config.scheduler == "vllm_v1"
+        st[s.WATERMARK] = config.watermark_blocks if config.scheduler == "vllm_v1" else 0
         st[s.CONTIGUOUS] = config.blocks_for(config.max_model_len) if config.kv_allocation == "contiguous" else 0
-        st[s.STATIC] = config.policy == "static"
+        st[s.STATIC] = config.scheduler == "static"
         st[s.CACHING] = config.enable_prefix_caching
         st[s.CONCURRENCY] = self.workload.concurrency or 0
         st[s.HAS_UNSERVABLE] = bool(self.reason.any())

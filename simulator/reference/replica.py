@@ -8,8 +8,9 @@ import numpy as np
 from simulator.config import EngineConfig
 from simulator.records import FINISHED, ITL_BINS, ITL_SLICES, ReplicaTotals, itl_bin, itl_slice_of
 from simulator.reference.blocks import BlockPool
+from simulator.reference.queues import Queues, Step
 from simulator.reference.requests import Request
-from simulator.reference.schedule import Queues, Step, schedule
+from simulator.reference.schedulers import make_scheduler
 from simulator.reference.series import Bin, Bins
 from simulator.steptime import StepTime
 
@@ -33,6 +34,7 @@ class Replica:
     def __init__(self, number: int, pool: int, config: EngineConfig, step_time: StepTime, shared: Shared) -> None:
         self.number, self.pool, self.config, self.step_time, self.shared = number, pool, config, step_time, shared
         self.queues = Queues(BlockPool(config.num_blocks))
+        self.scheduler = make_scheduler(config, self.queues)
         self.step = Step()
         self.end_ps: int | None = None
         self.outstanding: int = 0
@@ -49,7 +51,7 @@ class Replica:
         """Schedule a step, if anyone can compute anything."""
         if not self.queues.running and not self.queues.waiting:
             return
-        self.step = schedule(self.config, self.queues)
+        self.step = self.scheduler.schedule()
         self._note_moves(self.step, now_ps)
         if not self.step.chunks:
             return

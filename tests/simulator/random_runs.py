@@ -15,7 +15,7 @@ def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
     chunked = draw(st.booleans())
     cached = draw(st.booleans()) if caching is None else caching
     return EngineConfig(
-        policy=draw(st.sampled_from(["continuous", "continuous", "continuous", "static"])),
+        scheduler=draw(st.sampled_from(["vllm_v1", "vllm_v1", "vllm_v1", "static"])),
         max_num_seqs=seats,
         max_num_batched_tokens=draw(st.integers(seats if chunked else max(seats, MAX_LENGTH), 64)),
         num_blocks=max(1, draw(st.one_of(st.integers(44, 70), st.integers(20, 120))) // block_size),

@@ -23,7 +23,7 @@ ONE = np.ones(1, np.int64)
         ({"enable_chunked_prefill": False}, "budget_below_prompt"),
         ({"watermark_ratio": math.nan}, "not_finite"),
         ({"watermark_ratio": 5.0}, "too_large"),
-        ({"policy": "magic"}, "unknown_policy"),
+        ({"scheduler": "magic"}, "unknown_policy"),
         ({"kv_allocation": "contiguous", "enable_prefix_caching": True}, "incompatible"),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_watermark_is_left_free_but_never_blocks_an_empty_engine(engine: str) 
 
 
 def test_a_static_batch_lets_nobody_in_until_all_have_finished(engine: str) -> None:
-    static = config(policy="static", max_num_seqs=2, max_num_batched_tokens=64)
+    static = config(scheduler="static", max_num_seqs=2, max_num_batched_tokens=64)
     rows = [(0, 1, 2), (0, 1, 8), (0, 1, 3), (0, 1, 3)]
     log = run(engine, static, rows, base=1)
     assert log.finish_ps.tolist() == [2, 8, 11, 11]  # the lesson's worked example

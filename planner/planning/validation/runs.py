@@ -116,7 +116,7 @@ def engine_config(
         budget = max(int(prompts.sum()), share.requests)
         if budget > MOST_STATIC_TOKENS:
             raise Unusable("static batch too large to simulate")
-        return replace(base, policy="static", max_num_seqs=share.requests, max_num_batched_tokens=budget)
+        return replace(base, scheduler="static", max_num_seqs=share.requests, max_num_batched_tokens=budget)
     budget = base.max_num_batched_tokens
     if not deployment.enable_chunked_prefill:
         budget = max(budget, int(prompts.max()))

@@ -1,0 +1,25 @@
+"""Where a replica's requests stand, and what a scheduler decides about them."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from simulator.reference.blocks import BlockPool
+from simulator.reference.requests import Request
+
+
+@dataclass(slots=True)
+class Queues:
+    """`running` in order of admission, `waiting` with the next one first."""
+
+    pool: BlockPool
+    running: list[Request] = field(default_factory=list)
+    waiting: deque[Request] = field(default_factory=deque)
+
+
+@dataclass(slots=True)
+class Step:
+    """One engine step: the tokens each scheduled request computes; who was admitted and preempted on the way."""
+
+    chunks: list[tuple[Request, int]] = field(default_factory=list)
+    admitted: list[Request] = field(default_factory=list)
+    preempted: list[Request] = field(default_factory=list)
