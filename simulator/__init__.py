@@ -15,14 +15,6 @@
 (400, 'steady', 1.0)
 """
 
-from simulator.arrivals import (
-    burst_arrivals_ps,
-    constant_arrivals_ps,
-    gamma_arrivals_ps,
-    poisson_arrivals_ps,
-    replay_arrivals_ps,
-    shaped_arrivals_ps,
-)
 from simulator.config import EngineConfig
 from simulator.engine import simulate, simulate_fleet
 from simulator.errors import SimulationCancelled, SimulatorError
@@ -30,7 +22,21 @@ from simulator.fast import warm_up
 from simulator.fleet import Fleet, Pool
 from simulator.groups import GroupSummary, summarise_groups
 from simulator.headroom import kv_cliff_blocks
-from simulator.lengths import (
+from simulator.metrics import Goodput, GoodputSlo, Latencies, Latency, LittlesLaw, Summary, summarise, sustained_rps
+from simulator.records import EventLog, ReplicaTotals, Series
+from simulator.stability import Stability
+from simulator.statistics import Interval
+from simulator.steptime import StepTime, linear_step_time
+from simulator.timeline import Timeline, timeline
+from simulator.traffic.arrivals import (
+    burst_arrivals_ps,
+    constant_arrivals_ps,
+    gamma_arrivals_ps,
+    poisson_arrivals_ps,
+    replay_arrivals_ps,
+    shaped_arrivals_ps,
+)
+from simulator.traffic.lengths import (
     CutTokens,
     cut_to_context,
     empirical_tokens,
@@ -39,15 +45,10 @@ from simulator.lengths import (
     lognormal_tokens,
     uniform_tokens,
 )
-from simulator.merging import merge_workloads
-from simulator.metrics import Goodput, GoodputSlo, Latencies, Latency, LittlesLaw, Summary, summarise, sustained_rps
-from simulator.records import EventLog, ReplicaTotals, Series
-from simulator.shapes import SHAPES, weekly_shape
-from simulator.stability import Stability
-from simulator.statistics import Interval
-from simulator.steptime import StepTime, linear_step_time
-from simulator.timeline import Timeline, timeline
-from simulator.workload import NO_DEADLINE_PS, BlockHashes, Workload, shared_prefix
+from simulator.traffic.merging import merge_workloads
+from simulator.traffic.prefixes import shared_prefix
+from simulator.traffic.shapes import SHAPES, weekly_shape
+from simulator.workload import NO_DEADLINE_PS, BlockHashes, Workload
 
 __all__ = [
     "NO_DEADLINE_PS",

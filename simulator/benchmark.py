@@ -10,15 +10,15 @@ from typing import TypedDict
 
 import numpy as np
 
-from simulator.arrivals import poisson_arrivals_ps, shaped_arrivals_ps
 from simulator.config import EngineConfig
 from simulator.engine import simulate
 from simulator.errors import SimulatorError, require_number
 from simulator.fast import warm_up
-from simulator.lengths import cut_to_context, fixed_tokens, lognormal_tokens
 from simulator.metrics import summarise
-from simulator.shapes import weekly_shape
 from simulator.steptime import IntArray, StepTime, linear_step_time
+from simulator.traffic.arrivals import poisson_arrivals_ps, shaped_arrivals_ps
+from simulator.traffic.lengths import cut_to_context, fixed_tokens, lognormal_tokens
+from simulator.traffic.shapes import weekly_shape
 from simulator.workload import Workload
 
 SEED = 42

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.arrivals import MAX_TIME_PS
 from simulator.errors import SimulatorError, require_int
-from simulator.lengths import MAX_TOKENS
 from simulator.steptime import IntArray
 
+MAX_TIME_PS = 2**61  # 26 days: the last arrival; the rest of 64 bits is left for the run itself
+MAX_TOKENS = 10**9
 NO_DEADLINE_PS = 2**62  # later than any run can last
 MAX_PRIORITY = 255
 
@@ -41,7 +41,8 @@ class BlockHashes:
     """Recorded content of prompts as chained block hashes (for example Mooncake's, 512 tokens each).
 
     Request i's prompt begins with the blocks `ids[offsets[i]:offsets[i + 1]]` of `block_tokens` tokens each; the last
-    may be partly filled. An id stands for its block and all before it: equal ids mean equal prompts up to there.
+    may be partly filled. An id stands for its block and all before it: equal ids mean equal prompts up to there, or as
+    far as both reach (the next turn of a conversation fills the block in which the one before ended).
     """
 
     offsets: IntArray
@@ -52,8 +53,14 @@ class BlockHashes:
         """The content of these requests, in this order."""
         lengths = np.diff(self.offsets)[indices]
         offsets = np.concatenate(([0], np.cumsum(lengths)))
-        source = np.repeat(self.offsets[indices] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        source = np.repeat(self.offsets[indices] - offsets[:-1], lengths)
+        source += np.arange(offsets[-1])
         return BlockHashes(offsets, self.ids[source], self.block_tokens)
+
+    def part(self, start: int, stop: int) -> "BlockHashes":
+        """The content of requests start to stop - 1, without a copy."""
+        offsets = self.offsets[start : stop + 1]
+        return BlockHashes(offsets - offsets[0], self.ids[int(offsets[0]) : int(offsets[-1])], self.block_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +140,32 @@ class Workload:
 
         Raises SimulatorError where a number is none of a request, or the arrivals taken are not sorted.
         """
+        if isinstance(which, slice) and which.step in (None, 1):
+            start, stop, _ = which.indices(len(self))
+            hashes = self.block_hashes and self.block_hashes.part(start, max(start, stop))
+            return self._picked(which, self.arrival_ps, hashes)
         last = len(self) - 1
         picked = np.arange(last + 1)[which] if isinstance(which, slice) else whole_numbers("indices", which, 0, last)
-        place = which if isinstance(which, slice) else picked  # a slice is a view: nothing is copied
+        return self._picked(picked, self.arrival_ps, self.block_hashes and self.block_hashes.take(picked))
+
+    def sent_at(self, arrival_ps: npt.ArrayLike) -> "Workload":
+        """The same requests at other times, given in today's order, and in order of these; ties stay in order."""
+        times = whole_numbers("arrival_ps", arrival_ps, 0, MAX_TIME_PS)
+        if times.size != len(self):
+            raise SimulatorError("shape", "arrival_ps", f"has {times.size} entries for {len(self)} requests")
+        order = np.argsort(times, kind="stable")
+        return self._picked(order, times, self.block_hashes and self.block_hashes.take(order))
+
+    def _picked(self, place: IntArray | slice, arrival_ps: IntArray, hashes: BlockHashes | None) -> "Workload":
+        """A slice makes views, nothing is copied."""
         columns = {
             field: None if (values := getattr(self, field)) is None else values[place] for field in OPTIONAL_COLUMNS
         }
         return Workload(
-            arrival_ps=self.arrival_ps[place],
+            arrival_ps=arrival_ps[place],
             prompt_tokens=self.prompt_tokens[place],
             output_tokens=self.output_tokens[place],
-            block_hashes=None if self.block_hashes is None else self.block_hashes.take(picked),
+            block_hashes=hashes,
             concurrency=self.concurrency,
             **columns,
         )
@@ -176,13 +198,6 @@ class Workload:
                 "shape", "block_hashes.offsets", "must rise from 0 to len(ids), one more than requests"
             )
         _set(self, "block_hashes", BlockHashes(offsets, ids, hashes.block_tokens))
-
-
-def shared_prefix(count: int, groups: int, tokens: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """(prefix_group, prefix_tokens) of `count` requests, each beginning with one of `groups` prefixes at random."""
-    groups = require_int("groups", groups, 1)
-    tokens = require_int("tokens", tokens, 1, MAX_TOKENS)
-    return rng.integers(0, groups, count, dtype=np.int64), np.full(count, tokens, np.int64)
 
 
 def whole_numbers(field: str, values: npt.ArrayLike, low: int, high: int) -> IntArray:

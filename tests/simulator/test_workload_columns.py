@@ -75,6 +75,13 @@ def test_taking_keeps_every_column_of_the_requests_taken(workload: Workload, dat
     assert rows(workload.take(slice(start, stop)).head(1)) == rows(workload)[start : start + 1]
 
 
+def test_requests_sent_at_other_times_move_whole_and_ties_stay_in_order() -> None:
+    workload = Workload(np.arange(3), np.array([5, 6, 7]), ONES, tenant=np.array([1, 2, 3]))
+    moved = workload.sent_at([9, 4, 4])
+    assert [row[:3] for row in rows(moved)] == [(4, 6, 1), (4, 7, 1), (9, 5, 1)]
+    assert moved.column("tenant").tolist() == [2, 3, 1]
+
+
 def test_cutting_a_closed_loop_keeps_its_limit_and_think_times() -> None:
     loop = Workload(ONES, ONES, ONES, concurrency=2, think_ps=np.array([0, 5, 7])).take(slice(1, 3))
     assert loop.concurrency == 2
@@ -86,19 +93,17 @@ def test_merging_conserves_requests_and_keeps_classes_sessions_and_content_apart
     merged = merge_workloads(*parts)
     assert len(merged) == sum(len(part) for part in parts)
     assert (np.diff(merged.arrival_ps) >= 0).all()
-    first = dict.fromkeys(("traffic_class", "session", "prefix_group", "ids"), 0)
+    first_class = 0
     expected: list[tuple[object, ...]] = []
     names = ["arrival_ps", "prompt_tokens", "output_tokens", *OPTIONAL_COLUMNS]
-    for part in parts:
-        hashes = part.block_hashes
+    for place, part in enumerate(parts):
         for row in rows(part):
             values = dict(zip(names, row[:-1], strict=True))
-            for name in ("traffic_class", "session", "prefix_group"):
-                values[name] += first[name] if values[name] >= 0 else 0
-            expected.append((*values.values(), tuple(block + first["ids"] for block in row[-1])))
-        for name in ("traffic_class", "session", "prefix_group"):
-            first[name] += int(part.column(name).max()) + 1
-        first["ids"] += 0 if hashes is None else int(hashes.ids.max(initial=-1)) + 1
+            for name in ("session", "prefix_group"):
+                values[name] = values[name] * len(parts) + place if values[name] >= 0 else -1
+            values["traffic_class"] += first_class
+            expected.append((*values.values(), tuple(block * len(parts) + place for block in row[-1])))
+        first_class += int(part.column("traffic_class").max()) + 1
     assert rows(merged) == sorted(expected, key=lambda row: row[0])
 
 
@@ -150,6 +155,8 @@ HASHED = Workload(ONES, ONES, ONES, block_hashes=HASHES_16)
         (lambda: PLAIN.take(np.array([True, False, True])), "not_an_integer"),
         (lambda: PLAIN.take([]), "empty"),
         (lambda: Workload(np.arange(3), ONES, ONES).take([2, 0]), "not_sorted"),
+        (lambda: PLAIN.sent_at([1, 2]), "shape"),
+        (lambda: PLAIN.sent_at([1, 2, -1]), "out_of_range"),
         (lambda: merge_workloads(), "empty"),
         (lambda: merge_workloads(PLAIN, Workload(ONES, ONES, ONES, concurrency=2)), "closed_loop"),
         (lambda: merge_workloads(HASHED, Workload(ONES, ONES, ONES, ONES, ONES)), "mixed_content"),

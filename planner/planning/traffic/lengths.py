@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.planning.schema.lengths import Empirical, Fixed, Lengths, Lognormal
-from simulator.lengths import lognormal_parameters
+from simulator.traffic.lengths import lognormal_parameters
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -1,6 +1,7 @@
 """How long prompts and outputs are, in tokens: whole numbers of at least 1."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -8,10 +9,16 @@ import numpy.typing as npt
 
 from simulator.errors import SimulatorError, require_int, require_number
 from simulator.steptime import IntArray
+from simulator.workload import MAX_TOKENS, whole_numbers
 
 Z95 = 1.6448536269514722  # 95th percentile of the standard normal
 MAX_P95_TO_MEAN = math.exp(Z95**2 / 2)  # 3.868: beyond it no lognormal has this mean and p95
-MAX_TOKENS = 10**9
+
+
+Lengths = Callable[[int, np.random.Generator], tuple[IntArray, IntArray]]
+"""(count, rng) -> prompt and output lengths of that many requests."""
+Tokens = Callable[[int, np.random.Generator], IntArray]
+"""(count, rng) -> that many lengths."""
 
 
 class CutTokens(NamedTuple):
@@ -84,18 +91,58 @@ def lognormal_tokens(
     return np.clip(np.rint(draws), 1, MAX_TOKENS).astype(np.int64) + prefix
 
 
+def cdf_tokens(
+    tokens: npt.ArrayLike, cumulative_ratio: npt.ArrayLike, count: int, rng: np.random.Generator
+) -> IntArray:
+    """`count` lengths from an empirical distribution: a share `cumulative_ratio[i]` has at most `tokens[i]`.
+
+    Between the points the distribution is linear (inverse transform, then rounded); the first point holds its own
+    share, so a first ratio above 0 is an atom at `tokens[0]`. Both lists must rise, the last ratio be 1.
+    """
+    values = whole_numbers("tokens", tokens, 1, MAX_TOKENS)
+    ratios = np.asarray(cumulative_ratio, np.float64)
+    if ratios.shape != values.shape or values.size == 0:
+        raise SimulatorError("shape", "cumulative_ratio", "give as many ratios as tokens, at least one")
+    if not (ratios >= 0).all() or (np.diff(ratios) < 0).any() or ratios[-1] != 1.0:
+        raise SimulatorError("out_of_range", "cumulative_ratio", "must rise from at least 0 to 1")
+    if (np.diff(values) < 0).any():
+        raise SimulatorError("not_sorted", "tokens", "must be sorted")
+    drawn = np.interp(rng.random(require_int("count", count, 1, 10**9)), ratios, values)
+    return np.rint(drawn).astype(np.int64)
+
+
+def independent_lengths(prompt_tokens: Tokens, output_tokens: Tokens) -> Lengths:
+    """Prompt and output drawn apart, for example by `lambda count, rng: lognormal_tokens(count, rng, mean=...)`."""
+    return lambda count, rng: (prompt_tokens(count, rng), output_tokens(count, rng))
+
+
+def joint_lengths(prompt_tokens: npt.ArrayLike, output_tokens: npt.ArrayLike) -> Lengths:
+    """Pairs drawn with replacement from observed ones (`empirical_tokens`)."""
+    prompts, outputs = _observed(prompt_tokens, output_tokens)
+    return lambda count, rng: empirical_tokens(prompts, outputs, count, rng)
+
+
+def cut_lengths(lengths: Lengths, max_model_len: int) -> Lengths:
+    """The same lengths, cut to a context (`cut_to_context`)."""
+    limit = require_int("max_model_len", max_model_len, 2)
+    return lambda count, rng: cut_to_context(*lengths(count, rng), limit)[:2]
+
+
 def empirical_tokens(
     prompt_tokens: npt.ArrayLike, output_tokens: npt.ArrayLike, count: int, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
     """`count` (prompt, output) pairs drawn with replacement from observed pairs, so that their correlation stays."""
-    prompts, outputs = np.asarray(prompt_tokens), np.asarray(output_tokens)
-    if prompts.shape != outputs.shape or prompts.ndim != 1 or prompts.size == 0:
-        raise SimulatorError("shape", "output_tokens", "observed prompts and outputs must be two equally long lists")
-    for field, values in (("prompt_tokens", prompts), ("output_tokens", outputs)):
-        if values.dtype.kind not in "iu" or values.min() < 1 or values.max() > MAX_TOKENS:
-            raise SimulatorError("out_of_range", field, f"must be whole numbers in 1..{MAX_TOKENS}")
+    prompts, outputs = _observed(prompt_tokens, output_tokens)
     chosen = rng.integers(0, prompts.size, require_int("count", count, 1, 10**9))
-    return prompts[chosen].astype(np.int64), outputs[chosen].astype(np.int64)
+    return prompts[chosen], outputs[chosen]
+
+
+def _observed(prompt_tokens: npt.ArrayLike, output_tokens: npt.ArrayLike) -> tuple[IntArray, IntArray]:
+    prompts = whole_numbers("prompt_tokens", prompt_tokens, 1, MAX_TOKENS)
+    outputs = whole_numbers("output_tokens", output_tokens, 1, MAX_TOKENS)
+    if prompts.shape != outputs.shape or prompts.size == 0:
+        raise SimulatorError("shape", "output_tokens", "observed prompts and outputs must be two equally long lists")
+    return prompts, outputs
 
 
 def cut_to_context(prompt_tokens: IntArray, output_tokens: IntArray, max_model_len: int) -> CutTokens:

@@ -26,8 +26,8 @@ from simulator import (
     uniform_tokens,
     weekly_shape,
 )
-from simulator.arrivals import HOUR_PS
 from simulator.steptime import PS_PER_S
+from simulator.traffic.arrivals import HOUR_PS
 
 
 def rng() -> np.random.Generator:
