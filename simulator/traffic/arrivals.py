@@ -144,7 +144,10 @@ def _count(count: int) -> int:
 
 def _renewal_ps(rate_rps: float, gaps: Gaps, count: int, rng: np.random.Generator) -> IntArray:
     rate = steady_rate(rate_rps).mean_rps
-    return _from_s(np.cumsum(gaps(_count(count), rng)) / rate)
+    times_s = gaps(_count(count), rng)
+    np.cumsum(times_s, out=times_s)
+    times_s /= rate
+    return _from_s(times_s)
 
 
 def _from_s(times_s: FloatArray) -> IntArray:

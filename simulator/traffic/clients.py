@@ -3,7 +3,7 @@
 After ServeGen (Xiang et al., "Workload Characterization and Generation of Large Language Model Serving in Production",
 NSDI '26, arXiv 2505.09999, data at github.com/alibaba/ServeGen, Apache-2.0, read 2026-11-30): client rates are skewed,
 a few top clients make the total bursty and let it shift, most clients are stable; gaps fit gamma or Weibull
-distributions (its largest client of `m-large` has a CV of 3 to 17 over ten minutes), prompts a mixture of Pareto and
+distributions (client 0 of `m-large`: CV 3 to 17 over ten minutes at a time), prompts a mixture of Pareto and
 lognormal, outputs an exponential. The numbers here are the caller's: nothing is fitted to that record.
 """
 

@@ -87,8 +87,14 @@ def lognormal_tokens(
     mu, sigma = lognormal_parameters(
         mean - prefix, p95=None if p95 is None else p95 - prefix, p50=None if p50 is None else p50 - prefix
     )
-    draws = np.exp(mu + sigma * rng.standard_normal(require_int("count", count, 1, 10**9)))
-    return np.clip(np.rint(draws), 1, MAX_TOKENS).astype(np.int64) + prefix
+    draws = rng.standard_normal(require_int("count", count, 1, 10**9))
+    draws *= sigma  # in place: fresh pages cost more than the arithmetic
+    draws += mu
+    np.exp(draws, out=draws)
+    np.rint(draws, out=draws)
+    np.clip(draws, 1, MAX_TOKENS, out=draws)
+    draws += prefix
+    return draws.astype(np.int64)
 
 
 def cdf_tokens(

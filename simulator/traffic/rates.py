@@ -89,7 +89,8 @@ class RateCurve:
 
 def whole_ps(times_s: FloatArray) -> IntArray:
     """Seconds as the nearest whole picoseconds."""
-    return np.asarray(np.rint(times_s * PS_PER_S), np.int64)
+    times_ps = times_s * PS_PER_S
+    return np.rint(times_ps, out=times_ps).astype(np.int64)
 
 
 def steady_rate(rate_rps: float) -> RateCurve:

@@ -1,5 +1,6 @@
 """Sources of requests: the same bytes for every chunk size, mixtures that lose nothing."""
 
+import doctest
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import NO_DEADLINE_PS, SimulatorError, Workload
+from simulator import NO_DEADLINE_PS, SimulatorError, Workload, traffic
 from simulator.steptime import PS_PER_S
 from simulator.traffic import (
     OnOff,
@@ -103,6 +104,10 @@ def pieces(workload: Workload, sizes: list[int]) -> Source:
             start += size
 
     return blocks
+
+
+def test_the_package_doc_runs() -> None:
+    assert doctest.testmod(traffic).failed == 0
 
 
 @pytest.mark.parametrize("name", SOURCES)
