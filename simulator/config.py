@@ -1,12 +1,13 @@
 """What one replica's engine is told: scheduler limits, KV pool and policies."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from simulator.errors import SimulatorError, require_int, require_number
 
 Scheduler = Literal["vllm_v1", "static"]
 KvAllocation = Literal["paged", "contiguous"]
+MAX_GANG = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,10 @@ class EngineConfig:
     reserve_full_isl        admission asks for room for the whole prompt, not only for its first chunk
     watermark_ratio         share of the pool that admission leaves free (not applied when nothing is running)
     kv_allocation           `paged`: blocks on demand. `contiguous`: `max_model_len` reserved at admission
+    attention_dp_ranks      engines that make up a replica and step together, each with a waiting line, seats and a KV
+                            pool of its own: max_num_seqs, max_num_batched_tokens and num_blocks are of one rank
+    pipeline_stages         stages that a step passes through, with as many micro-batches in flight: seats and blocks
+                            are shared out among them, see `member`
     """
 
     max_num_seqs: int
@@ -39,6 +44,8 @@ class EngineConfig:
     reserve_full_isl: bool = True
     watermark_ratio: float = 0.0
     kv_allocation: KvAllocation = "paged"
+    attention_dp_ranks: int = 1
+    pipeline_stages: int = 1
 
     def __post_init__(self) -> None:
         for field in ("max_num_seqs", "max_num_batched_tokens", "num_blocks", "max_model_len", "block_size"):
@@ -52,6 +59,7 @@ class EngineConfig:
                 "unknown_policy", "kv_allocation", f"must be paged or contiguous, got {self.kv_allocation!r}"
             )
         self._check_budget()
+        self._check_gang()
 
     def _check_budget(self) -> None:
         if self.max_num_batched_tokens < self.max_num_seqs:
@@ -68,6 +76,33 @@ class EngineConfig:
             )
         if self.enable_prefix_caching and self.kv_allocation == "contiguous":
             raise SimulatorError("incompatible", "enable_prefix_caching", "needs paged KV allocation")
+
+    def _check_gang(self) -> None:
+        for field in ("attention_dp_ranks", "pipeline_stages"):
+            object.__setattr__(self, field, require_int(field, getattr(self, field), 1, MAX_GANG))
+        if self.attention_dp_ranks > 1 and self.pipeline_stages > 1:
+            raise SimulatorError("incompatible", "pipeline_stages", "attention-DP ranks are not pipelined here")
+        if self.pipeline_stages > min(self.max_num_seqs, self.num_blocks):
+            raise SimulatorError("incompatible", "pipeline_stages", "each micro-batch needs a seat and a block")
+
+    @property
+    def gang(self) -> int:
+        """Engines that make up one replica: attention-DP ranks or pipeline lanes; most replicas are one engine."""
+        return self.attention_dp_ranks * self.pipeline_stages
+
+    @property
+    def member(self) -> "EngineConfig":
+        """The configuration of one engine of a gang. A pipeline lane gets an equal share of seats and blocks (rounded
+        down), but the whole token budget: the budget is of one micro-batch.
+        """
+        stages = self.pipeline_stages
+        return replace(
+            self,
+            max_num_seqs=self.max_num_seqs // stages,
+            num_blocks=self.num_blocks // stages,
+            attention_dp_ranks=1,
+            pipeline_stages=1,
+        )
 
     @property
     def watermark_blocks(self) -> int:

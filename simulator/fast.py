@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from simulator.config import EngineConfig
 from simulator.errors import SimulationCancelled, SimulatorError, beyond_horizon
-from simulator.fleet import Fleet, Pool
+from simulator.fleet import ANY_LENGTH, Fleet, Pool
 from simulator.records import (
     FINISHED,
     ITL_BINS,
@@ -61,6 +61,8 @@ def _refuse_unsupported(fleet: Fleet, workload: Workload) -> None:
     """What only the reference engine knows so far."""
     if len(fleet) > 1:
         raise SimulatorError("not_yet", "pools", "the fast engine knows one replica only")
+    if fleet.pools[0].min_prompt_tokens > 1 or fleet.pools[0].max_prompt_tokens < ANY_LENGTH:
+        raise SimulatorError("not_yet", "min_prompt_tokens", "the fast engine sends every prompt everywhere")
     if workload.think_ps is not None:
         raise SimulatorError("not_yet", "think_ps", "the fast engine knows no think time")
 

@@ -1,45 +1,95 @@
 """A fleet: pools of equal replicas behind one router."""
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal, get_args
 
 from simulator.config import EngineConfig
 from simulator.errors import SimulatorError, require_int
 from simulator.steptime import StepTime
 
-Router = Literal["round_robin", "random", "power_of_two", "least_requests"]
+Router = Literal[
+    "round_robin",
+    "random",
+    "power_of_two",
+    "least_requests",
+    "least_tokens",
+    "session_affine",
+    "prefix_affine",
+    "kv_aware",
+]
 MAX_REPLICAS = 4096
+MAX_WEIGHT = 1_000_000
+ANY_LENGTH = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
-    """`replicas` equal engines with one configuration and one step time."""
+    """`replicas` equal replicas with one configuration and one step time.
+
+    weight               share of the load that each replica is given, relative to replicas of other pools
+    min_prompt_tokens, max_prompt_tokens   prompts that the router sends here; others never enter
+    """
 
     config: EngineConfig
     step_time: StepTime
     replicas: int = 1
+    weight: int = 1
+    min_prompt_tokens: int = 1
+    max_prompt_tokens: int = ANY_LENGTH
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "replicas", require_int("replicas", self.replicas, 1, MAX_REPLICAS))
+        for field, high in (
+            ("replicas", MAX_REPLICAS),
+            ("weight", MAX_WEIGHT),
+            ("min_prompt_tokens", ANY_LENGTH),
+            ("max_prompt_tokens", ANY_LENGTH),
+        ):
+            object.__setattr__(self, field, require_int(field, getattr(self, field), 1, high))
+        if self.min_prompt_tokens > self.max_prompt_tokens:
+            raise SimulatorError("incompatible", "min_prompt_tokens", "must not exceed max_prompt_tokens")
         self.step_time.longest_step_ps(self.config)
+
+    @property
+    def engines(self) -> int:
+        """Engines of all replicas: ranks and lanes counted one by one."""
+        return self.replicas * self.config.gang
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fleet:
     """Pools, which may differ in configuration and hardware, and the router that spreads requests over their replicas.
 
-    Replicas are numbered through the pools in order. The router chooses among those that can serve the request at all:
+    Engines are numbered through the pools in order; a replica is one engine, or a gang of them (attention-DP ranks,
+    pipeline lanes) with numbers in a row. The router chooses among the replicas that take the request's prompt length
+    and can serve it at all. Ties go to the lowest number. `load`: requests outstanding (sent there and not ended) over
+    the pool's weight.
 
-    round_robin     the next one in turn
-    random          each alike
-    power_of_two    two drawn at random, the one with fewer requests outstanding (the first drawn on a tie)
-    least_requests  the one with the fewest requests outstanding, the lowest number on a tie
-
-    Outstanding: sent to the replica and not ended.
+    round_robin     smooth weighted round robin; with equal weights: each in turn
+    random          with probabilities as the weights
+    power_of_two    two different ones drawn alike, of them the one with the lower load, the first drawn on a tie
+    least_requests  the one with the lowest load
+    least_tokens    the one with the fewest prompt tokens of outstanding requests, over the weight. Output lengths are
+                    not known to a router
+    session_affine  by a hash of the session (`Workload.session`), so that a conversation stays where it is while
+                    replicas come and go elsewhere; by least_requests for requests without a session
+    prefix_affine   the one that was sent the longest part of this prompt before, by the router's own unbounded memory
+                    (it does not hear of evictions), where that is more than `match_percent` of the prompt, by load
+                    among equals. Else, and while requests are spread unevenly, by least_requests. Uneven: the most
+                    outstanding exceed the fewest by more than `imbalance_requests` and are more than
+                    `imbalance_percent` of them. SGLang's cache-aware router
+    kv_aware        the engine with the least cost: `overlap_percent` / 100 x prefill + 1 x (tokens' room in the KV
+                    blocks held there), with prefill = uncached tokens of this prompt + those of the requests sent there
+                    that have no token yet. Uncached: not in that engine's own prefix cache at the instant of routing.
+                    NVIDIA Dynamo's router at temperature 0; it chooses ranks itself, and knows no weights
     """
 
     pools: tuple[Pool, ...]
     router: Router = "round_robin"
+    overlap_percent: int = 100
+    match_percent: int = 30
+    imbalance_requests: int = 64
+    imbalance_percent: int = 150
 
     def __post_init__(self) -> None:
         if not self.pools:
@@ -48,13 +98,23 @@ class Fleet:
             raise SimulatorError(
                 "unknown_router", "router", f"must be one of {', '.join(get_args(Router))}, got {self.router!r}"
             )
+        for field, high in (
+            ("overlap_percent", 10_000),
+            ("match_percent", 100),
+            ("imbalance_requests", 2**31 - 1),
+            ("imbalance_percent", 10_000),
+        ):
+            object.__setattr__(self, field, require_int(field, getattr(self, field), 0, high))
+        if self.router == "kv_aware" and len({pool.weight for pool in self.pools}) > 1:
+            raise SimulatorError("incompatible", "weight", "kv_aware goes by cost and knows no weights")
         if len({pool.step_time.request_ps for pool in self.pools}) > 1:
             raise SimulatorError("incompatible", "request_ps", "all pools need the same time outside the engine")
         if len(self) > MAX_REPLICAS:
-            raise SimulatorError("too_large", "pools", f"at most {MAX_REPLICAS} replicas, got {len(self)}")
+            raise SimulatorError("too_large", "pools", f"at most {MAX_REPLICAS} engines, got {len(self)}")
 
     def __len__(self) -> int:
-        return sum(pool.replicas for pool in self.pools)
+        """Engines of all pools."""
+        return sum(pool.engines for pool in self.pools)
 
     @property
     def draws(self) -> bool:
@@ -63,5 +123,11 @@ class Fleet:
 
     @property
     def pool_of_replica(self) -> tuple[int, ...]:
-        """The pool of each replica, by number."""
-        return tuple(number for number, pool in enumerate(self.pools) for _ in range(pool.replicas))
+        """The pool of each engine, by number."""
+        return tuple(number for number, pool in enumerate(self.pools) for _ in range(pool.engines))
+
+    @property
+    def gangs(self) -> tuple[range, ...]:
+        """The engines of each replica, by number."""
+        sizes = [pool.config.gang for pool in self.pools for _ in range(pool.replicas)]
+        return tuple(range(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True))

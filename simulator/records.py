@@ -11,11 +11,12 @@ from simulator.steptime import IntArray
 FloatArray = npt.NDArray[np.float64]
 
 FINISHED, UNSERVABLE, UNFINISHED = 0, 1, 2
-NO_REASON, TOO_LONG_FOR_CONTEXT, TOO_LONG_FOR_POOL = 0, 1, 2
+NO_REASON, TOO_LONG_FOR_CONTEXT, TOO_LONG_FOR_POOL, NO_POOL = 0, 1, 2, 3
 UNSERVABLE_REASONS = (
     "",
     "prompt and output together exceed max_model_len",
     "the request alone needs more KV blocks than the pool has",
+    "no pool takes prompts of this length",
 )
 NEVER = -1
 
@@ -33,10 +34,12 @@ SERIES_SHIFT = 30  # the first width is 2**30 ps
 
 @dataclass(frozen=True, slots=True)
 class ReplicaTotals:
-    """Sums of one replica over the run.
+    """Sums of one engine (a replica, or a rank or lane of one) over the run.
 
-    steps, busy_ps    engine steps and their time
-    seat_ps, kv_block_ps   running requests x step time, blocks held x step time, exact
+    steps, busy_ps    engine steps and their time, from begin to end: a rank's wait for the slowest and a lane's for
+                      its stages are in it, a rank's dummy steps are not
+    seat_ps, kv_block_ps   running requests x step time, blocks held x step time, exact; in a pipeline the time between
+                      steps is in it
     kv_peak_blocks    most blocks held
     prefill_tokens    prompt tokens computed, recomputation included
     pool, num_blocks, max_num_seqs   where it belongs, and its configuration's limits
@@ -83,12 +86,12 @@ class EventLog:
     cached_tokens     prompt tokens found in the prefix cache at first admission (not those found again when resumed)
     preemptions       how often it was preempted
     preempted_ps      time it spent preempted, waiting to be resumed
-    replica           number of the replica it was sent to; -1 if none
+    replica           number of the engine it was sent to (ranks and lanes have their own); -1 if none
     outcome           int8: FINISHED, UNSERVABLE, UNFINISHED;  reason: int8, index into UNSERVABLE_REASONS
 
     end_ps            end of the run;  request_ps: for metrics to add
     waiting_ps        integral over time of waiting requests (preempted ones included), as a Python int
-    replicas          sums of each replica;  series: sums over time
+    replicas          sums of each engine;  series: sums over time
     itl_slice, itl_upper_ps, itl_count   gaps between a request's tokens, in bins: share of the run (see ITL_SLICES),
                       greatest gap of the bin, gaps counted
     """

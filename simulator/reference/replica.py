@@ -1,4 +1,4 @@
-"""One replica: a scheduler, a block pool, and at most one step under way."""
+"""One engine: a scheduler, a block pool, and at most one step under way."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simulator.config import EngineConfig
-from simulator.records import FINISHED, ITL_BINS, ITL_SLICES, ReplicaTotals, itl_bin, itl_slice_of
+from simulator.records import FINISHED, ITL_BINS, ITL_SLICES, NEVER, ReplicaTotals, itl_bin, itl_slice_of
 from simulator.reference.blocks import BlockPool
 from simulator.reference.queues import Queues, Step
-from simulator.reference.requests import Request
+from simulator.reference.requests import BlockContent, Request
 from simulator.reference.schedulers import make_scheduler
 from simulator.reference.series import Bin, Bins
 from simulator.steptime import StepTime
@@ -31,38 +31,80 @@ class Shared:
 class Replica:
     """Its waiting line, its running list, and the step under way: `end_ps` is None while there is none."""
 
-    def __init__(self, number: int, pool: int, config: EngineConfig, step_time: StepTime, shared: Shared) -> None:
-        self.number, self.pool, self.config, self.step_time, self.shared = number, pool, config, step_time, shared
+    def __init__(
+        self,
+        number: int,
+        pool: int,
+        config: EngineConfig,
+        step_time: StepTime,
+        content: BlockContent | None,
+        shared: Shared,
+    ) -> None:
+        self.number, self.pool, self.config, self.step_time = number, pool, config, step_time
+        self.content, self.shared = content, shared
         self.queues = Queues(BlockPool(config.num_blocks))
         self.scheduler = make_scheduler(config, self.queues)
         self.step = Step()
         self.end_ps: int | None = None
-        self.outstanding: int = 0
+        self.outstanding = self.outstanding_tokens = 0
+        self.settled_ps = 0
         self.itl_slice: int = 0
         self.steps = self.busy_ps = self.seat_ps = self.kv_block_ps = self.kv_peak_blocks = self.prefill_tokens = 0
 
     def receive(self, request: Request) -> None:
         """A request joins the waiting line."""
         request.replica = self.number
+        request.keys = self._keys(request)
         self.outstanding += 1
+        self.outstanding_tokens += request.prompt_tokens
         self.queues.waiting.append(request)
 
-    def begin(self, now_ps: int) -> None:
-        """Schedule a step, if anyone can compute anything."""
-        if not self.queues.running and not self.queues.waiting:
+    def _keys(self, request: Request) -> list[int]:
+        return [] if self.content is None else self.content.keys(request.number)
+
+    def cached_tokens(self, request: Request) -> int:
+        """Prompt tokens that the prefix cache holds now of a request that has not been sent yet."""
+        full = (request.prompt_tokens - 1) // self.config.block_size
+        return len(self.queues.pool.lookup(self._keys(request)[:full])) * self.config.block_size
+
+    def pending_tokens(self) -> int:
+        """Uncached prompt tokens, as asked for by a router, of the requests here that have no token yet."""
+        here = (*self.queues.waiting, *self.queues.running)
+        return sum(request.uncached_tokens for request in here if request.first_token_ps == NEVER)
+
+    @property
+    def busy(self) -> bool:
+        """Whether anyone is running or waiting here."""
+        return bool(self.queues.running or self.queues.waiting)
+
+    def hold(self, now_ps: int) -> None:
+        """Who runs has kept seat and blocks since the last step ended: called where steps do not follow at once."""
+        if not self.queues.running:
             return
+        held_ps, self.settled_ps = now_ps - self.settled_ps, now_ps
+        seat_ps, kv_block_ps = held_ps * len(self.queues.running), held_ps * self.queues.pool.used
+        self.seat_ps += seat_ps
+        self.kv_block_ps += kv_block_ps
+        self.shared.bins.at(now_ps).add(Bin(seat_ps=seat_ps, kv_block_ps=kv_block_ps))
+
+    def plan(self, now_ps: int) -> int | None:
+        """Schedule a step and say how long it takes this engine; None where nobody can compute anything."""
+        if not self.busy:
+            return None
         self.step = self.scheduler.schedule()
         self._note_moves(self.step, now_ps)
-        if not self.step.chunks:
-            return
-        duration_ps = self._duration_ps(self.step)
+        return self._duration_ps(self.step) if self.step.chunks else None
+
+    def start(self, now_ps: int, duration_ps: int) -> None:
+        """Begin the planned step, to end after `duration_ps`: with others in step or in the way, later than planned."""
         self._account(self.step, now_ps, duration_ps)
         self.end_ps = now_ps + duration_ps
 
     def settle(self) -> None:
         """The step under way has ended: its tokens are computed."""
         assert self.end_ps is not None
-        now_ps, self.end_ps = self.end_ps, None
+        self.settled_ps = now_ps = self.end_ps
+        self.end_ps = None
         for request, tokens in self.step.chunks:
             self._compute(request, tokens, now_ps)
 
@@ -137,4 +179,5 @@ class Replica:
             self.queues.running.remove(request)
             self.queues.pool.release(request.blocks)
             self.outstanding -= 1
+            self.outstanding_tokens -= request.prompt_tokens
             self.shared.end(request, FINISHED, now_ps)

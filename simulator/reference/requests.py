@@ -17,6 +17,7 @@ class Request:
     keys      content of its full blocks, chained: equal keys mean equal tokens up to there
               (none where nothing is cached)
     published how many of its leading blocks have been offered to the prefix cache
+    uncached_tokens  prompt tokens that the cache lacked when a router asked
     """
 
     number: int
@@ -35,6 +36,7 @@ class Request:
     last_token_ps: int = NEVER
     finish_ps: int = NEVER
     cached_tokens: int = 0
+    uncached_tokens: int = 0
     preemptions: int = 0
     preempted_at_ps: int = NEVER
     preempted_ps: int = 0

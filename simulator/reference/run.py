@@ -2,6 +2,7 @@
 
 At each instant: the steps that end there are settled, in the order of the replicas; then what arrives there is routed,
 in the order of the requests; then every replica without a step under way begins one, if it has anything to compute.
+In a pipeline, steps begin also when its first stage gets free.
 """
 
 from collections.abc import Callable
@@ -11,8 +12,9 @@ import numpy as np
 from simulator.errors import SimulationCancelled, beyond_horizon
 from simulator.fleet import Fleet
 from simulator.records import UNSERVABLE, EventLog, pack_itl
+from simulator.reference.gangs import Gang, Pipeline
 from simulator.reference.replica import Replica, Shared
-from simulator.reference.requests import BlockContent, Request, unservable_reason
+from simulator.reference.requests import BlockContent, Request
 from simulator.reference.routing import Routing
 from simulator.steptime import HORIZON_PS, IntArray
 from simulator.workload import Workload
@@ -45,24 +47,31 @@ class _Run:
     def __init__(self, fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | None) -> None:
         self.fleet, self.workload, self.until_ps = fleet, workload, until_ps
         self.shared = Shared(len(workload), self._end)
-        self.replicas = [
-            Replica(number, place, fleet.pools[place].config, fleet.pools[place].step_time, self.shared)
-            for number, place in enumerate(fleet.pool_of_replica)
-        ]
-        self.contents = [
+        contents = [
             BlockContent(workload, pool.config.block_size) if pool.config.enable_prefix_caching else None
             for pool in fleet.pools
         ]
-        self.routing = Routing(fleet.router, self.replicas, draws)
+        self.replicas = [
+            Replica(number, place, pool.config.member, pool.step_time, contents[place], self.shared)
+            for number, place in enumerate(fleet.pool_of_replica)
+            for pool in (fleet.pools[place],)
+        ]
+        self.gangs = [self._gang(number, numbers) for number, numbers in enumerate(fleet.gangs)]
+        self.routing = Routing(fleet, self.gangs, workload, draws)
         self.arrival_ps: list[int] = workload.arrival_ps.tolist()
         self.think_ps: list[int] = [0] * len(workload) if workload.think_ps is None else workload.think_ps.tolist()
         self.requests: list[Request] = []
         self.now_ps = self.ended = 0
 
+    def _gang(self, number: int, numbers: range) -> Gang:
+        members = [self.replicas[engine] for engine in numbers]
+        pool = self.fleet.pools[members[0].pool]
+        return (Pipeline if pool.config.pipeline_stages > 1 else Gang)(number, pool.weight, members)
+
     def advance(self) -> bool:
         """One instant; False when there is nothing more to do."""
         ends = [replica.end_ps for replica in self.replicas if replica.end_ps is not None]
-        instants = ends + self._next_arrival()
+        instants = ends + self._next_arrival() + self._wakes()
         if not instants:
             return False
         until_ps = self.until_ps
@@ -77,10 +86,12 @@ class _Run:
                 replica.settle()
         self._receive()
         if until_ps is None or self.now_ps < until_ps:
-            for replica in self.replicas:
-                if replica.end_ps is None:
-                    replica.begin(self.now_ps)
+            for gang in self.gangs:
+                gang.begin(self.now_ps)
         return True
+
+    def _wakes(self) -> list[int]:
+        return [wake for gang in self.gangs if (wake := gang.wake_ps(self.now_ps)) is not None]
 
     def _next_arrival(self) -> list[int]:
         number = len(self.requests)
@@ -95,16 +106,10 @@ class _Run:
             self.requests.append(request)
             candidates = self.routing.candidates(prompt, output)
             if candidates:
-                self._send(request, self.routing.choose(number, candidates))
+                self.routing.choose(request, candidates).receive(request)
             else:
-                request.reason = unservable_reason(self.replicas[0].config, prompt, output)
+                request.reason = self.routing.unservable_reason(prompt, output)
                 self._end(request, UNSERVABLE, request.arrival_ps)
-
-    def _send(self, request: Request, replica: Replica) -> None:
-        content = self.contents[replica.pool]
-        if content is not None:
-            request.keys = content.keys(request.number)
-        replica.receive(request)
 
     def _sendable(self) -> int:
         """In a closed loop a request can be sent when one has ended for each beyond the concurrency limit."""

@@ -1,0 +1,100 @@
+"""How the engines of one replica step together: ranks in lock step, or lanes of a pipeline. Most are a gang of one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from simulator.reference.replica import Replica
+
+WAITING_WEIGHT = 4
+
+
+@dataclass(slots=True, eq=False)
+class Gang:
+    """Attention-DP ranks: all step together, and a step lasts as long as its slowest rank.
+
+    While one rank has work, a rank without takes part with a dummy step of one token, which is counted nowhere.
+    number: the replica's, through the pools in order;  weight: the pool's
+    """
+
+    number: int
+    weight: int
+    members: Sequence[Replica]
+
+    @property
+    def outstanding(self) -> int:
+        """Requests sent here that have not ended."""
+        return sum(member.outstanding for member in self.members)
+
+    @property
+    def outstanding_tokens(self) -> int:
+        """Their prompt tokens."""
+        return sum(member.outstanding_tokens for member in self.members)
+
+    def entry(self) -> Replica:
+        """The rank that takes the next request: vLLM's rule, with counts of this instant."""
+        return min(self.members, key=lambda rank: len(rank.queues.waiting) * WAITING_WEIGHT + len(rank.queues.running))
+
+    def begin(self, now_ps: int) -> None:
+        """Schedule a step of every rank, if none is under way and anyone can compute anything."""
+        if any(member.end_ps is not None for member in self.members):
+            return
+        planned = [(member, member.plan(now_ps)) for member in self.members]
+        working = [(member, duration_ps) for member, duration_ps in planned if duration_ps is not None]
+        if not working:
+            return
+        longest_ps = max(duration_ps for _, duration_ps in working)
+        if len(working) < len(self.members):
+            longest_ps = max(longest_ps, self.members[0].step_time.step_ps(1, 1, 0, 0, 0))
+        for member, _ in working:
+            member.start(now_ps, longest_ps)
+
+    def wake_ps(self, now_ps: int) -> int | None:
+        """When, after now, a step could begin though nothing ends or arrives: never."""
+        return None
+
+
+@dataclass(slots=True, eq=False)
+class Pipeline(Gang):
+    """Lanes of a pipeline, whose steps (micro-batches) pass through as many stages one behind the other.
+
+    A step of D picoseconds takes D / stages in each stage (the first ones one more, so that they sum to D). A stage
+    begins when the one before has ended, and when the micro-batch before has left it. Lanes enter in turn.
+    """
+
+    stage_end_ps: list[int] = field(default_factory=list)
+    turn: int = 0
+
+    def __post_init__(self) -> None:
+        self.stage_end_ps = [0] * len(self.members)
+
+    def entry(self) -> Replica:
+        """The lane with the fewest requests outstanding."""
+        return min(self.members, key=lambda lane: lane.outstanding)
+
+    def begin(self, now_ps: int) -> None:
+        """Let lanes without a step under way enter, while the first stage is free."""
+        lanes = len(self.members)
+        for place in [(self.turn + offset) % lanes for offset in range(lanes)]:
+            lane = self.members[place]
+            if self.stage_end_ps[0] > now_ps:
+                return
+            if lane.end_ps is not None:
+                continue
+            lane.hold(now_ps)
+            duration_ps = lane.plan(now_ps)
+            if duration_ps is not None:
+                lane.start(now_ps, self._pass_ps(now_ps, duration_ps))
+                self.turn = (place + 1) % lanes
+
+    def _pass_ps(self, now_ps: int, duration_ps: int) -> int:
+        whole_ps, rest_ps = divmod(duration_ps, len(self.members))
+        end_ps = now_ps
+        for stage, busy_until_ps in enumerate(self.stage_end_ps):
+            end_ps = max(end_ps, busy_until_ps) + whole_ps + (stage < rest_ps)
+            self.stage_end_ps[stage] = end_ps
+        return end_ps - now_ps
+
+    def wake_ps(self, now_ps: int) -> int | None:
+        """When the first stage gets free for a lane that waits for it."""
+        ready = any(lane.end_ps is None and lane.busy for lane in self.members)
+        return self.stage_end_ps[0] if ready and self.stage_end_ps[0] > now_ps else None
