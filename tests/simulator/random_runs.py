@@ -1,9 +1,13 @@
 """Random configurations, step times and workloads, small enough to be stepped through."""
 
+from dataclasses import replace
+from typing import get_args
+
 import numpy as np
 from hypothesis import strategies as st
 
-from simulator import BlockHashes, EngineConfig, StepTime, Workload
+from simulator import BlockHashes, EngineConfig, Fleet, Pool, StepTime, Workload
+from simulator.fleet import ANY_LENGTH, Router
 
 MAX_LENGTH = 48
 
@@ -83,3 +87,48 @@ def runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[EngineConfig, St
     config = draw(configs(caching))
     step_time = draw(step_times(config))
     return config, step_time, draw(workloads(config, step_time))
+
+
+@st.composite
+def gangs(draw: st.DrawFn, config: EngineConfig) -> EngineConfig:
+    """The same engine alone, as ranks in lock step, or as a pipeline."""
+    kind = draw(st.sampled_from(["alone", "ranks", "pipeline"]))
+    members = draw(st.integers(2, 3))
+    if kind == "ranks":
+        return replace(config, attention_dp_ranks=members)
+    if kind == "pipeline" and members <= min(config.max_num_seqs, config.num_blocks):
+        return replace(config, pipeline_stages=members)
+    return config
+
+
+@st.composite
+def pools(draw: st.DrawFn, caching: bool | None = None, weighted: bool = True) -> Pool:
+    config = draw(gangs(draw(configs(caching))))
+    low = draw(st.sampled_from([1, 1, 1, 8]))
+    return Pool(
+        config,
+        draw(step_times(config)),
+        replicas=draw(st.integers(1, 3)),
+        weight=draw(st.integers(1, 3)) if weighted else 1,
+        min_prompt_tokens=low,
+        max_prompt_tokens=draw(st.sampled_from([ANY_LENGTH, ANY_LENGTH, 12])),
+    )
+
+
+@st.composite
+def fleet_runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[Fleet, Workload]:
+    """Unequal pools, gangs, every router; recorded blocks that every pool's block size divides."""
+    router: Router = draw(st.sampled_from(get_args(Router)))
+    several = tuple(draw(pools(caching, weighted=router != "kv_aware")) for _ in range(draw(st.integers(1, 3))))
+    fleet = Fleet(
+        several,
+        router,
+        overlap_percent=draw(st.sampled_from([0, 50, 100, 300])),
+        match_percent=draw(st.sampled_from([0, 30, 60])),
+        imbalance_requests=draw(st.integers(0, 4)),
+        imbalance_percent=draw(st.sampled_from([0, 150])),
+    )
+    coarsest = max(several, key=lambda pool: pool.config.block_size)
+    workload = draw(workloads(coarsest.config, coarsest.step_time))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    return fleet, replace(workload, session=rng.integers(-1, 5, len(workload)))

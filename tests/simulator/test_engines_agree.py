@@ -6,7 +6,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from simulator import EngineConfig, EventLog, Fleet, Pool, SimulatorError, StepTime, Workload, simulate, simulate_fleet
-from tests.simulator.random_runs import runs
+from tests.simulator.random_runs import fleet_runs, runs
 
 Run = tuple[EngineConfig, StepTime, Workload]
 
@@ -37,6 +37,13 @@ def test_fast_equals_reference(run: Run) -> None:
 def test_fast_equals_reference_with_prefix_cache(run: Run) -> None:
     config, step_time, workload = run
     _agree(Fleet((Pool(config, step_time),)), workload)
+
+
+@pytest.mark.skip(reason="the fast engine does not know fleets yet")
+@settings(max_examples=400, deadline=None)
+@given(fleet_runs())
+def test_fast_equals_reference_in_fleets(run: tuple[Fleet, Workload]) -> None:
+    _agree(*run)
 
 
 @pytest.mark.skip(reason="the fast engine still takes in what arrives at the very instant it is stopped")

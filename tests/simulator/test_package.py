@@ -31,6 +31,22 @@ log = simulate(config, linear_step_time(config, step_ps=6 * 10**9, prefill_token
 print(hashlib.sha256(log.finish_ps.tobytes() + log.itl_count.tobytes()).hexdigest(), log.steps)
 """
 
+FLEET_FINGERPRINT = """
+import dataclasses, hashlib, numpy as np
+from simulator import *
+config = EngineConfig(max_num_seqs=16, max_num_batched_tokens=256, num_blocks=200, max_model_len=2048,
+                      enable_prefix_caching=True)
+step_time = linear_step_time(config, step_ps=6 * 10**9, prefill_token_ps=10**7)
+pools = (Pool(config, step_time, 3), Pool(dataclasses.replace(config, attention_dp_ranks=2), step_time))
+for router in ("power_of_two", "session_affine", "prefix_affine", "kv_aware"):
+    rng = np.random.default_rng(5)
+    workload = Workload(poisson_arrivals_ps(40, 300, rng), uniform_tokens(100, 400, 300, rng),
+                        uniform_tokens(1, 90, 300, rng), *shared_prefix(300, 9, 96, rng),
+                        session=rng.integers(-1, 20, 300))
+    log = simulate_fleet(Fleet(pools, router), workload, rng=rng, engine="reference")
+    print(hashlib.sha256(log.finish_ps.tobytes() + log.replica.tobytes()).hexdigest(), log.steps)
+"""
+
 
 def run_python(code: str, **environment: str) -> str:
     done = subprocess.run(
@@ -54,8 +70,9 @@ def test_importing_and_stepping_does_not_import_numba() -> None:
     assert run_python(code + "\nimport sys; print('numba' in sys.modules)").endswith("False")
 
 
-def test_processes_and_hash_seeds_do_not_change_a_run() -> None:
-    assert run_python(FINGERPRINT, PYTHONHASHSEED="1") == run_python(FINGERPRINT, PYTHONHASHSEED="2")
+@pytest.mark.parametrize("code", [FINGERPRINT, FLEET_FINGERPRINT])
+def test_processes_and_hash_seeds_do_not_change_a_run(code: str) -> None:
+    assert run_python(code, PYTHONHASHSEED="1") == run_python(code, PYTHONHASHSEED="2")
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
