@@ -1,6 +1,7 @@
 """Sources of requests: the same bytes for every chunk size, mixtures that lose nothing."""
 
 import doctest
+import tracemalloc
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -120,6 +121,17 @@ def test_chunks_of_any_size_hold_the_same_bytes(name: str) -> None:
         assert columns(chunk) == columns(whole.take(slice(start, start + len(chunk))))
         start += len(chunk)
     assert start == count
+
+
+def test_four_times_the_requests_need_no_more_memory() -> None:
+    def peak_bytes(count: int) -> int:
+        tracemalloc.start()
+        assert sum(map(len, stream(mixture(CHAT, CLIENTS), np.random.default_rng(1), count=count))) == count
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    assert peak_bytes(800_000) < 1.3 * peak_bytes(200_000)
 
 
 @pytest.mark.parametrize("name", SOURCES)
