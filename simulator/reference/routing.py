@@ -12,7 +12,7 @@ from simulator.reference.requests import Request, unservable_reason
 from simulator.steptime import IntArray
 from simulator.workload import Workload
 
-WORD = 2**64 - 1
+WORD = 2**32 - 1
 
 
 class Routing:
@@ -125,8 +125,7 @@ def _highest_hash(session: int, candidates: Sequence[Gang]) -> Gang:
 
 
 def mixed(word: int) -> int:
-    """A 64-bit hash of a 64-bit number: one output of SplitMix64 (Steele, Lea and Flood, 2014)."""
-    word = (word + 0x9E3779B97F4A7C15) & WORD
-    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & WORD
-    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & WORD
-    return word ^ (word >> 31)
+    """A 32-bit hash of a 32-bit number, one to one: lowbias32 of Chris Wellons's hash prospector (2018)."""
+    word = ((word ^ (word >> 16)) * 0x7FEB352D) & WORD
+    word = ((word ^ (word >> 15)) * 0x846CA68B) & WORD
+    return word ^ (word >> 16)
