@@ -22,6 +22,7 @@ from simulator.fast import warm_up
 from simulator.fleet import Fleet, Pool
 from simulator.groups import GroupSummary, summarise_groups
 from simulator.headroom import kv_cliff_blocks
+from simulator.kv import KvGroup
 from simulator.metrics import Goodput, GoodputSlo, Latencies, Latency, LittlesLaw, Summary, summarise, sustained_rps
 from simulator.records import EventLog, ReplicaTotals, Series
 from simulator.stability import Stability
@@ -62,6 +63,7 @@ __all__ = [
     "GoodputSlo",
     "GroupSummary",
     "Interval",
+    "KvGroup",
     "Latencies",
     "Latency",
     "LittlesLaw",

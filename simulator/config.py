@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from simulator.errors import SimulatorError, require_int, require_number
+from simulator.kv import KvGroup, check_groups, most_blocks
 
 Scheduler = Literal["vllm_v1", "static"]
 KvAllocation = Literal["paged", "contiguous"]
@@ -31,6 +32,9 @@ class EngineConfig:
                             pool of its own: max_num_seqs, max_num_batched_tokens and num_blocks are of one rank
     pipeline_stages         stages that a step passes through, with as many micro-batches in flight: seats and blocks
                             are shared out among them, see `member`
+    kv_groups               the model's layer groups; one group of full attention unless said otherwise
+    free_outside_window     blocks behind a group's window are freed; without (engines that keep one block table for all
+                            layers) a window saves no memory
     """
 
     max_num_seqs: int
@@ -46,6 +50,8 @@ class EngineConfig:
     kv_allocation: KvAllocation = "paged"
     attention_dp_ranks: int = 1
     pipeline_stages: int = 1
+    kv_groups: tuple[KvGroup, ...] = (KvGroup(),)
+    free_outside_window: bool = True
 
     def __post_init__(self) -> None:
         for field in ("max_num_seqs", "max_num_batched_tokens", "num_blocks", "max_model_len", "block_size"):
@@ -58,6 +64,8 @@ class EngineConfig:
             raise SimulatorError(
                 "unknown_policy", "kv_allocation", f"must be paged or contiguous, got {self.kv_allocation!r}"
             )
+        object.__setattr__(self, "kv_groups", tuple(self.kv_groups))
+        check_groups(self.kv_groups)
         self._check_budget()
         self._check_gang()
 
@@ -109,12 +117,24 @@ class EngineConfig:
         """Blocks that admission leaves free while something is running."""
         return int(self.watermark_ratio * self.num_blocks)
 
+    @property
+    def windows(self) -> tuple[int | None, ...]:
+        """The window of each block table of a sequence: one for every block that `block_size` tokens take of the pool.
+
+        None: the table's blocks are held to the end.
+        """
+        return tuple(
+            group.window_tokens if self.free_outside_window else None
+            for group in self.kv_groups
+            for _ in range(group.pool_blocks)
+        )
+
     def blocks_for(self, tokens: int) -> int:
-        """Blocks that hold `tokens` tokens."""
-        return -(-tokens // self.block_size)
+        """Most blocks that a sequence of `tokens` tokens holds at a time, over all layer groups."""
+        return sum(most_blocks(tokens, window, self.block_size, self.max_num_batched_tokens) for window in self.windows)
 
     def final_blocks(self, prompt_tokens: int, output_tokens: int) -> int:
-        """Blocks a request holds at its end: the last token it emits is never computed, so it needs no place."""
+        """Most blocks a request holds: the last token it emits is never computed, so it needs no place."""
         if self.kv_allocation == "contiguous":
             return self.blocks_for(self.max_model_len)
         return self.blocks_for(prompt_tokens + output_tokens - 1)

@@ -63,6 +63,9 @@ def _refuse_unsupported(fleet: Fleet, workload: Workload) -> None:
         raise SimulatorError("not_yet", "pools", "the fast engine knows one replica only")
     if fleet.pools[0].min_prompt_tokens > 1 or fleet.pools[0].max_prompt_tokens < ANY_LENGTH:
         raise SimulatorError("not_yet", "min_prompt_tokens", "the fast engine sends every prompt everywhere")
+    for pool in fleet.pools:
+        if pool.config.windows != (None,) or pool.step_time.window_tokens:
+            raise SimulatorError("not_yet", "kv_groups", "the fast engine knows one group of full attention only")
     if workload.think_ps is not None:
         raise SimulatorError("not_yet", "think_ps", "the fast engine knows no think time")
 
@@ -195,9 +198,12 @@ class _Arrays:
                     busy_ps=int(st[s.BUSY]),
                     seat_ps=self._seat_ps(),
                     kv_block_ps=(int(st[s.AREA_HIGH]) << 31) + int(st[s.AREA_LOW]),
+                    kv_token_ps=0,
                     kv_peak_blocks=int(st[s.PEAK]),
+                    kv_peak_tokens=0,
                     prefill_tokens=int(st[s.PREFILL_TOKENS]),
                     num_blocks=self.config.num_blocks,
+                    block_size=self.config.block_size,
                     max_num_seqs=self.config.max_num_seqs,
                 ),
             ),

@@ -40,9 +40,11 @@ class ReplicaTotals:
                       its stages are in it, a rank's dummy steps are not
     seat_ps, kv_block_ps   running requests x step time, blocks held x step time, exact; in a pipeline the time between
                       steps is in it
-    kv_peak_blocks    most blocks held
+    kv_token_ps       tokens in held blocks at the end of each step x step time, exact. A shared block counts once, and
+                      a token once in each layer group: of the slots held, kv_block_ps x block_size, the rest is waste
+    kv_peak_blocks, kv_peak_tokens   most blocks held, most tokens in held blocks
     prefill_tokens    prompt tokens computed, recomputation included
-    pool, num_blocks, max_num_seqs   where it belongs, and its configuration's limits
+    pool, num_blocks, block_size, max_num_seqs   where it belongs, and its configuration's limits
     """
 
     pool: int
@@ -50,9 +52,12 @@ class ReplicaTotals:
     busy_ps: int
     seat_ps: int
     kv_block_ps: int
+    kv_token_ps: int
     kv_peak_blocks: int
+    kv_peak_tokens: int
     prefill_tokens: int
     num_blocks: int
+    block_size: int
     max_num_seqs: int
 
 
@@ -148,6 +153,17 @@ class EventLog:
     def kv_block_ps(self) -> int:
         """Integral over time of blocks held."""
         return sum(replica.kv_block_ps for replica in self.replicas)
+
+    @property
+    def kv_token_ps(self) -> int:
+        """Integral over time of tokens in held blocks."""
+        return sum(replica.kv_token_ps for replica in self.replicas)
+
+    @property
+    def kv_waste_ratio(self) -> float:
+        """Share of the slots held, over time, in which no token stood: unfilled ends of blocks, reserved room."""
+        slot_ps = sum(replica.kv_block_ps * replica.block_size for replica in self.replicas)
+        return 1 - self.kv_token_ps / slot_ps if slot_ps else 0.0
 
     @property
     def kv_peak_ratio(self) -> float:

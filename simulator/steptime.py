@@ -23,12 +23,14 @@ class StepTime:
 
         tokens_ps[T] + seats_ps[n] + context_ps[n]*S + prefill_pair_ps*P + prefill_seq_ps*m
 
+    and, where `window_context_ps` is given, window_context_ps[n]*W more.
+
     S is the sum over the scheduled sequences of the tokens computed before the step; P is the sum over prefill chunks
     of c*p + c(c+1)/2 for a chunk of c tokens after p computed ones. A request whose prompt is being computed, or
     computed again, is prefilling, also when its chunk is one token. `request_ps` (HTTP, tokenizer) lies outside the
     engine: metrics add it to TTFT and E2E.
 
-    tokens_ps has at least `max_num_batched_tokens + 1` entries, seats_ps and context_ps `max_num_seqs + 1`; all ≥ 0.
+    tokens_ps has at least `max_num_batched_tokens + 1` entries, the other tables `max_num_seqs + 1`; all ≥ 0.
     """
 
     tokens_ps: IntArray
@@ -37,29 +39,49 @@ class StepTime:
     prefill_pair_ps: int = 0
     prefill_seq_ps: int = 0
     request_ps: int = 0
+    window_tokens: int = 0
+    window_context_ps: IntArray | None = None
 
     def __post_init__(self) -> None:
         for field in ("tokens_ps", "seats_ps", "context_ps"):
             object.__setattr__(self, field, _table(field, getattr(self, field)))
         for field in ("prefill_pair_ps", "prefill_seq_ps", "request_ps"):
             object.__setattr__(self, field, require_int(field, getattr(self, field), 0, MAX_STEP_PS))
+        object.__setattr__(self, "window_tokens", require_int("window_tokens", self.window_tokens, 0))
+        if self.window_context_ps is not None:
+            object.__setattr__(self, "window_context_ps", _table("window_context_ps", self.window_context_ps))
+        if (self.window_context_ps is None) != (self.window_tokens == 0):
+            raise SimulatorError("ambiguous", "window_tokens", "window_tokens and window_context_ps belong together")
 
-    def step_ps(self, tokens: int, decode_seqs: int, context_tokens: int, prefill_pairs: int, prefill_seqs: int) -> int:
+    def step_ps(
+        self,
+        tokens: int,
+        decode_seqs: int,
+        context_tokens: int,
+        prefill_pairs: int,
+        prefill_seqs: int,
+        window_context_tokens: int = 0,
+    ) -> int:
         """Duration in picoseconds of one step (the formula above)."""
+        window_ps = 0 if self.window_context_ps is None else int(self.window_context_ps[decode_seqs])
         return (
             int(self.tokens_ps[tokens])
             + int(self.seats_ps[decode_seqs])
             + int(self.context_ps[decode_seqs]) * context_tokens
             + self.prefill_pair_ps * prefill_pairs
             + self.prefill_seq_ps * prefill_seqs
+            + window_ps * window_context_tokens
         )
 
     def longest_step_ps(self, config: EngineConfig) -> int:
         """An upper bound of any step under `config`; raises SimulatorError where tables are short or steps too long."""
         if len(self.tokens_ps) <= config.max_num_batched_tokens:
             raise SimulatorError("table_too_short", "tokens_ps", "needs max_num_batched_tokens + 1 entries")
-        if min(len(self.seats_ps), len(self.context_ps)) <= config.max_num_seqs:
-            raise SimulatorError("table_too_short", "seats_ps", "seats_ps and context_ps need max_num_seqs + 1 entries")
+        for field in ("seats_ps", "context_ps", "window_context_ps"):
+            table = getattr(self, field)
+            if table is not None and len(table) <= config.max_num_seqs:
+                raise SimulatorError("table_too_short", field, "needs max_num_seqs + 1 entries")
+        window_ps = 0 if self.window_context_ps is None else int(self.window_context_ps.max())
         seats, length = config.max_num_seqs, config.max_model_len
         longest = (
             int(self.tokens_ps.max())
@@ -67,6 +89,7 @@ class StepTime:
             + int(self.context_ps.max()) * seats * length
             + self.prefill_pair_ps * config.max_num_batched_tokens * length
             + self.prefill_seq_ps * seats
+            + window_ps * seats * min(self.window_tokens, length)
         )
         if longest > MAX_STEP_PS:
             raise SimulatorError(

@@ -1,9 +1,10 @@
-"""The paged KV pool and its prefix cache, as the reference engine uses them."""
+"""The pool of KV blocks and the content that it keeps, as the reference engine uses them."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-Key = int
+Key = tuple[int, int]
+NOWHERE = -1
 
 
 class BlockPool:
@@ -11,10 +12,12 @@ class BlockPool:
 
     A free block keeps its content, and can be hit, until it is taken for something else. Blocks are freed to the end of
     the queue, a request's last block before its first: least recently used first, a chain's tail before its head.
+    NOWHERE stands in lists of blocks for one that is not held.
     """
 
     def __init__(self, num_blocks: int) -> None:
         self.num_blocks = num_blocks
+        self.shared = 0
         self._free: OrderedDict[int, None] = OrderedDict((block, None) for block in range(num_blocks))
         self._references = [0] * num_blocks
         self._key_of: dict[int, Key] = {}
@@ -29,25 +32,23 @@ class BlockPool:
     def used(self) -> int:
         return self.num_blocks - len(self._free)
 
-    def lookup(self, keys: Sequence[Key]) -> list[int]:
-        """The cached blocks of a chain, up to the first miss."""
-        hits = []
-        for key in keys:
-            block = self._block_of.get(key)
-            if block is None:
-                break
-            hits.append(block)
-        return hits
+    def find(self, key: Key) -> int:
+        """The block that holds this content, NOWHERE if none does."""
+        return self._block_of.get(key, NOWHERE)
 
-    def unreferenced(self, blocks: Sequence[int]) -> int:
+    def unreferenced(self, blocks: Iterable[int]) -> int:
         """How many of these blocks stand in the free queue, so that holding them takes from it."""
-        return sum(self._references[block] == 0 for block in blocks)
+        return sum(block != NOWHERE and self._references[block] == 0 for block in blocks)
 
-    def hold(self, blocks: Sequence[int]) -> None:
+    def hold(self, blocks: Iterable[int]) -> None:
         """One more reference for each block."""
         for block in blocks:
+            if block == NOWHERE:
+                continue
             if self._references[block] == 0:
                 del self._free[block]
+            else:
+                self.shared += 1
             self._references[block] += 1
 
     def take(self, count: int) -> list[int]:
@@ -58,12 +59,16 @@ class BlockPool:
             self._references[block] = 1
         return taken
 
-    def release(self, blocks: Sequence[int]) -> None:
+    def release(self, blocks: list[int]) -> None:
         """Give up one reference of each of a request's blocks (in chain order), the tail first."""
         for block in reversed(blocks):
+            if block == NOWHERE:
+                continue
             self._references[block] -= 1
             if self._references[block] == 0:
                 self._free[block] = None
+            else:
+                self.shared -= 1
 
     def publish(self, block: int, key: Key) -> None:
         """From now on a lookup of `key` finds `block`, full and computed: the newest copy of a content counts."""

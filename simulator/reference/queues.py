@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from simulator.reference.blocks import BlockPool
+from simulator.reference.kv import KvManager
 from simulator.reference.requests import Request
 
 
@@ -11,9 +12,14 @@ from simulator.reference.requests import Request
 class Queues:
     """`running` in order of admission, `waiting` with the next one first."""
 
-    pool: BlockPool
+    kv: KvManager
     running: list[Request] = field(default_factory=list)
     waiting: deque[Request] = field(default_factory=deque)
+
+    @property
+    def pool(self) -> BlockPool:
+        """The engine's pool of blocks."""
+        return self.kv.pool
 
 
 @dataclass(slots=True)

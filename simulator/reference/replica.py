@@ -7,7 +7,7 @@ import numpy as np
 
 from simulator.config import EngineConfig
 from simulator.records import FINISHED, ITL_BINS, ITL_SLICES, NEVER, ReplicaTotals, itl_bin, itl_slice_of
-from simulator.reference.blocks import BlockPool
+from simulator.reference.kv import KvManager
 from simulator.reference.queues import Queues, Step
 from simulator.reference.requests import BlockContent, Request
 from simulator.reference.schedulers import make_scheduler
@@ -42,14 +42,15 @@ class Replica:
     ) -> None:
         self.number, self.pool, self.config, self.step_time = number, pool, config, step_time
         self.content, self.shared = content, shared
-        self.queues = Queues(BlockPool(config.num_blocks))
+        self.queues = Queues(KvManager(config))
         self.scheduler = make_scheduler(config, self.queues)
         self.step = Step()
         self.end_ps: int | None = None
         self.outstanding = self.outstanding_tokens = 0
         self.settled_ps = 0
         self.itl_slice: int = 0
-        self.steps = self.busy_ps = self.seat_ps = self.kv_block_ps = self.kv_peak_blocks = self.prefill_tokens = 0
+        self.steps = self.busy_ps = self.seat_ps = self.prefill_tokens = 0
+        self.kv_block_ps = self.kv_token_ps = self.kv_peak_blocks = self.kv_peak_tokens = 0
 
     def receive(self, request: Request) -> None:
         """A request joins the waiting line."""
@@ -64,8 +65,7 @@ class Replica:
 
     def cached_tokens(self, request: Request) -> int:
         """Prompt tokens that the prefix cache holds now of a request that has not been sent yet."""
-        full = (request.prompt_tokens - 1) // self.config.block_size
-        return len(self.queues.pool.lookup(self._keys(request)[:full])) * self.config.block_size
+        return self.queues.kv.find(self._keys(request), request.prompt_tokens).tokens
 
     def pending_tokens(self) -> int:
         """Uncached prompt tokens, as asked for by a router, of the requests here that have no token yet."""
@@ -85,6 +85,7 @@ class Replica:
         seat_ps, kv_block_ps = held_ps * len(self.queues.running), held_ps * self.queues.pool.used
         self.seat_ps += seat_ps
         self.kv_block_ps += kv_block_ps
+        self.kv_token_ps += held_ps * self._tokens_held(Step())
         self.shared.bins.at(now_ps).add(Bin(seat_ps=seat_ps, kv_block_ps=kv_block_ps))
 
     def plan(self, now_ps: int) -> int | None:
@@ -116,9 +117,12 @@ class Replica:
             busy_ps=self.busy_ps,
             seat_ps=self.seat_ps,
             kv_block_ps=self.kv_block_ps,
+            kv_token_ps=self.kv_token_ps,
             kv_peak_blocks=self.kv_peak_blocks,
+            kv_peak_tokens=self.kv_peak_tokens,
             prefill_tokens=self.prefill_tokens,
             num_blocks=self.config.num_blocks,
+            block_size=self.config.block_size,
             max_num_seqs=self.config.max_num_seqs,
         )
 
@@ -142,6 +146,7 @@ class Replica:
             context_tokens=sum(request.computed for request, _ in step.chunks),
             prefill_pairs=sum(chunk * before + chunk * (chunk + 1) // 2 for before, chunk in prefills),
             prefill_seqs=len(prefills),
+            window_context_tokens=sum(min(r.computed, self.step_time.window_tokens) for r, _ in step.chunks),
         )
 
     def _account(self, step: Step, now_ps: int, duration_ps: int) -> None:
@@ -154,15 +159,22 @@ class Replica:
         self.seat_ps += seat_ps
         self.kv_block_ps += kv_block_ps
         self.kv_peak_blocks = max(self.kv_peak_blocks, self.queues.pool.used)
+        tokens = self._tokens_held(step)
+        self.kv_token_ps += duration_ps * tokens
+        self.kv_peak_tokens = max(self.kv_peak_tokens, tokens)
         self.prefill_tokens += prefill
         self.shared.bins.at(now_ps).add(Bin(1, duration_ps, prefill, decode, seat_ps, kv_block_ps))
+
+    def _tokens_held(self, step: Step) -> int:
+        """Tokens in the pool when the step has ended."""
+        computed = {request.number: request.computed + tokens for request, tokens in step.chunks}
+        running = self.queues.running
+        return self.queues.kv.tokens_held([(r, computed.get(r.number, r.computed)) for r in running])
 
     def _compute(self, request: Request, tokens: int, now_ps: int) -> None:
         """The request's tokens are computed; with its target reached it emits a token."""
         request.computed += tokens
-        for index in range(request.published, min(len(request.keys), request.computed // self.config.block_size)):
-            self.queues.pool.publish(request.blocks[index], request.keys[index])
-            request.published = index + 1
+        self.queues.kv.publish(request)
         if request.computed == request.target:
             self._emit(request, now_ps)
 
@@ -177,7 +189,7 @@ class Replica:
         request.last_token_ps = now_ps
         if request.generated == request.output_tokens:
             self.queues.running.remove(request)
-            self.queues.pool.release(request.blocks)
+            self.queues.kv.release(request)
             self.outstanding -= 1
             self.outstanding_tokens -= request.prompt_tokens
             self.shared.end(request, FINISHED, now_ps)

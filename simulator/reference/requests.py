@@ -16,7 +16,7 @@ class Request:
     computed  tokens whose KV is in the pool;  target: tokens to compute before the next token comes out
     keys      content of its full blocks, chained: equal keys mean equal tokens up to there
               (none where nothing is cached)
-    published how many of its leading blocks have been offered to the prefix cache
+    tables    its blocks, see KvManager;  published: how many leading ones have been offered to the prefix cache
     uncached_tokens  prompt tokens that the cache lacked when a router asked
     """
 
@@ -28,7 +28,7 @@ class Request:
     generated: int = 0
     computed: int = 0
     target: int = 0
-    blocks: list[int] = field(default_factory=list)
+    tables: list[list[int]] = field(default_factory=list)
     published: int = 0
     prefilling: bool = True
     admitted_ps: int = NEVER

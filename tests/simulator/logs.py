@@ -27,8 +27,9 @@ def log_of(
     gaps = itl or {}
     end_ps = int(finish.max())
     totals = ReplicaTotals(
-        pool=0, steps=1, busy_ps=end_ps, seat_ps=int((finish - arrival).sum()), kv_block_ps=0, kv_peak_blocks=0,
-        prefill_tokens=int(outputs.sum()), num_blocks=1, max_num_seqs=1,
+        pool=0, steps=1, busy_ps=end_ps, seat_ps=int((finish - arrival).sum()), kv_block_ps=0, kv_token_ps=0,
+        kv_peak_blocks=0, kv_peak_tokens=0, prefill_tokens=int(outputs.sum()), num_blocks=1, block_size=16,
+        max_num_seqs=1,
     )  # fmt: skip
     return EventLog(
         arrival, arrival, first, finish, outputs, outputs, outputs, zeros, zeros, zeros, zeros, small, small,

@@ -6,7 +6,7 @@ from typing import get_args
 import numpy as np
 from hypothesis import strategies as st
 
-from simulator import BlockHashes, EngineConfig, Fleet, Pool, StepTime, Workload
+from simulator import BlockHashes, EngineConfig, Fleet, KvGroup, Pool, StepTime, Workload
 from simulator.fleet import ANY_LENGTH, Router
 
 MAX_LENGTH = 48
@@ -30,7 +30,16 @@ def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
         reserve_full_isl=draw(st.booleans()),
         watermark_ratio=draw(st.sampled_from([0.0, 0.05, 0.3])),
         kv_allocation="paged" if cached or draw(st.integers(0, 4)) else "contiguous",
+        kv_groups=draw(st.one_of(st.just((KvGroup(),)), kv_groups())),
+        free_outside_window=draw(st.integers(0, 4)) > 0,
     )
+
+
+@st.composite
+def kv_groups(draw: st.DrawFn) -> tuple[KvGroup, ...]:
+    """One group, with a window or without, or a few."""
+    windows = st.one_of(st.none(), st.integers(1, 30))
+    return tuple(draw(st.lists(st.builds(KvGroup, windows, st.integers(1, 2)), min_size=1, max_size=2)))
 
 
 @st.composite
@@ -38,12 +47,15 @@ def step_times(draw: st.DrawFn, config: EngineConfig) -> StepTime:
     """Tables that need not be linear or rising: only the formula counts."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     top = draw(st.sampled_from([3, 1000, 10**9]))
+    window = draw(st.sampled_from([0, 0, 0, 1, 7, 20]))
     return StepTime(
         tokens_ps=rng.integers(0, top, config.max_num_batched_tokens + 1),
         seats_ps=rng.integers(0, top, config.max_num_seqs + 1),
         context_ps=rng.integers(0, draw(st.sampled_from([1, 3, 1000])), config.max_num_seqs + 1),
         prefill_pair_ps=draw(st.integers(0, 50)),
         prefill_seq_ps=draw(st.integers(0, 50)),
+        window_tokens=window,
+        window_context_ps=rng.integers(0, 1000, config.max_num_seqs + 1) if window else None,
     )
 
 

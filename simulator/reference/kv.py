@@ -1,0 +1,138 @@
+"""Block tables: which blocks of the pool hold which tokens of a request, in every layer group."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from simulator.config import EngineConfig
+from simulator.kv import most_blocks
+from simulator.reference.blocks import NOWHERE, BlockPool
+from simulator.reference.requests import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """What the prefix cache holds of a request: `tokens` leading ones, and their blocks in each table."""
+
+    tokens: int = 0
+    tables: list[list[int]] = field(default_factory=list)
+
+
+class KvManager:
+    """The pool of one engine, and the rules by which requests take and give back its blocks.
+
+    A request has one table for every block of the pool that `block_size` of its tokens take. Behind a window the
+    table's blocks are freed before each step, those of tokens that neither the step's first token nor a later one
+    attends to; NOWHERE keeps their place.
+    """
+
+    def __init__(self, config: EngineConfig) -> None:
+        self.config = config
+        self.pool = BlockPool(config.num_blocks)
+        self.windows = config.windows
+        self.contiguous = config.kv_allocation == "contiguous"
+
+    def find(self, keys: Sequence[int], target: int) -> Hits:
+        """The longest hit: all its blocks in tables that keep all, those of the last window in the others.
+
+        Whole blocks count, and of `target` tokens one is left to compute: the step must give the next token.
+        """
+        keys = keys[: (target - 1) // self.config.block_size]
+        found = [[self.pool.find((table, key)) for key in keys] for table in range(len(self.windows))]
+        runs = [_runs(blocks) for blocks in found]
+        length = len(keys)
+        while length and any(run[length] < self._needed(length, w) for run, w in zip(runs, self.windows, strict=True)):
+            length -= 1
+        useless = [self._useless(length * self.config.block_size, window) for window in self.windows]
+        return Hits(
+            length * self.config.block_size,
+            [[NOWHERE] * gone + blocks[gone:length] for gone, blocks in zip(useless, found, strict=True)],
+        )
+
+    def lacking(self, hits: Hits, tokens: int, *, whole: bool) -> int:
+        """Free blocks that a request with these hits takes to hold `tokens` tokens.
+
+        whole  tokens are the whole prompt: of a window's table no more is asked than it ever holds
+        """
+        return sum(
+            max(0, self._blocks(tokens, window, whole=whole) - len(table)) + self.pool.unreferenced(table)
+            for table, window in zip(hits.tables, self.windows, strict=True)
+        )
+
+    def enter(self, request: Request, hits: Hits, tokens: int) -> None:
+        """The request is admitted: it holds its hits, and takes blocks for `tokens` tokens in all."""
+        for table in hits.tables:
+            self.pool.hold(table)
+        request.tables, request.computed, request.published = hits.tables, hits.tokens, len(hits.tables[0])
+        self._take(request, tokens)
+
+    def make_ready(self, request: Request) -> None:
+        """Free what lies behind the windows of a running request's next token."""
+        for table, window in zip(request.tables, self.windows, strict=True):
+            gone = self._useless(request.computed, window)
+            self.pool.release(table[:gone])
+            table[:gone] = [NOWHERE] * gone
+
+    def missing(self, request: Request, tokens: int) -> int:
+        """Blocks that a running request must take to compute `tokens` more."""
+        asked = request.computed + tokens
+        return sum(
+            max(0, self._blocks(asked, window) - len(table))
+            for table, window in zip(request.tables, self.windows, strict=True)
+        )
+
+    def extend(self, request: Request, tokens: int) -> None:
+        """Take the blocks that are missing."""
+        self._take(request, request.computed + tokens)
+
+    def release(self, request: Request) -> None:
+        """Free all blocks of a request."""
+        for table in request.tables:
+            self.pool.release(table)
+        request.tables = []
+
+    def publish(self, request: Request) -> None:
+        """Offer the blocks that are full and computed to the prefix cache."""
+        for index in range(request.published, min(len(request.keys), request.computed // self.config.block_size)):
+            for number, table in enumerate(request.tables):
+                if table[index] != NOWHERE:
+                    self.pool.publish(table[index], (number, request.keys[index]))
+            request.published = index + 1
+
+    def tokens_held(self, requests: list[tuple[Request, int]]) -> int:
+        """Tokens in the blocks that these requests hold when they have computed so many; a shared block counts once."""
+        size, held = self.config.block_size, 0
+        for request, computed in requests:
+            for table in request.tables:
+                gone = sum(block == NOWHERE for block in table)
+                held += min(computed - gone * size, (len(table) - gone) * size)
+        return held - self.pool.shared * size
+
+    def _take(self, request: Request, tokens: int) -> None:
+        for table, window in zip(request.tables, self.windows, strict=True):
+            table += self.pool.take(max(0, self._blocks(tokens, window) - len(table)))
+
+    def _blocks(self, tokens: int, window: int | None, *, whole: bool = False) -> int:
+        """Length of a table that reaches to `tokens` tokens."""
+        if self.contiguous:
+            tokens, whole = self.config.max_model_len, True
+        if whole:
+            return most_blocks(tokens, window, self.config.block_size, self.config.max_num_batched_tokens)
+        return -(-tokens // self.config.block_size)
+
+    def _useless(self, computed: int, window: int | None) -> int:
+        """Leading blocks that no further token attends to."""
+        if window is None or self.contiguous:
+            return 0
+        return max(0, computed - window + 1) // self.config.block_size
+
+    def _needed(self, length: int, window: int | None) -> int:
+        """Of a hit of `length` blocks, how many at its end a table must hold."""
+        return length - self._useless(length * self.config.block_size, window)
+
+
+def _runs(blocks: list[int]) -> list[int]:
+    """For every length, how many blocks before it are there without a gap."""
+    runs = [0]
+    for block in blocks:
+        runs.append(0 if block == NOWHERE else runs[-1] + 1)
+    return runs
