@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.planning.validation import Comparison, Missing, compare_request_log, compare_serving_row, error_report
+from planner.planning.validation import Comparison, Missing, compare_serving_row, error_report
 from planner.planning.validation.command import ValidationInput, run_validation, unreadable_input
 from planner.planning.validation.errors import error_table
 from planner.planning.validation.rows import read_measured
@@ -117,25 +117,3 @@ def test_arguments_are_checked_in_one_line(tmp_path: Path) -> None:
     assert "--serving" in (unreadable_input(ValidationInput()) or "")
     assert "not a readable file" in (unreadable_input(ValidationInput(serving=tmp_path / "none.csv")) or "")
     assert "not a folder" in (unreadable_input(ValidationInput(requests=tmp_path / "none")) or "")
-
-
-def request_log(tmp_path: Path) -> tuple[bytes, bytes]:
-    settings = {"model": "meta-llama/Llama-3.1-8B", "tensor_parallel_size": 1, "max_num_seqs": 128, "dtype": "bfloat16"}
-    meta = {"model": "meta-llama/Llama-3.1-8B", "vllm_version": "0.19.0", "engine_kwargs": settings}
-    lines = [
-        {"input_toks": 900, "output_toks": 100, "queued_ts": at, "first_token_ts": at + 0.1, "last_token_ts": at + 2}
-        for at in (5 + number / 5 for number in range(40))
-    ]
-    return json.dumps(meta).encode(), "\n".join(map(json.dumps, lines)).encode()
-
-
-def test_a_request_log_is_replayed_with_its_own_arrivals(tmp_path: Path) -> None:
-    found = compare_request_log("RTXPRO6000_Llama-3.1-8B", *request_log(tmp_path))
-    assert len(found) == 9
-    assert all(isinstance(item, Comparison) and 0.05 < item.ratio < 20 for item in found)
-
-
-@pytest.mark.parametrize("requests", [b"", b"{", b"[1]", b'{"input_toks": "x"}', b"\xff"])
-def test_an_unreadable_request_log_is_a_reason(requests: bytes, tmp_path: Path) -> None:
-    (missing,) = compare_request_log("RTXPRO6000_x", request_log(tmp_path)[0], requests)
-    assert isinstance(missing, Missing)

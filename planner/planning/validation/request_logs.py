@@ -1,7 +1,10 @@
 """Per-request logs of real runs: the same arrivals and lengths replayed, and the latencies compared.
 
-A log is a folder with `meta.json` (engine settings) and `requests.jsonl` (`input_toks`, `output_toks`, `queued_ts`,
-`first_token_ts`, `last_token_ts` in seconds). Its name begins with the GPU: `RTXPRO6000_Llama-3.1-8B`.
+A log is a folder with `meta.json` (engine settings) and `requests.jsonl`. Its name begins with the GPU:
+`RTXPRO6000_Llama-3.1-8B`. Each line of `requests.jsonl` is one request as vLLM's own statistics tell it, in seconds:
+`arrival_time` (sent; the wall clock of the process that sends), `queued_ts` (seen by the engine, which looks between
+steps), `scheduled_ts` (first scheduled), `first_token_ts`, `last_token_ts` (all four the engine's clock), and
+`input_toks`, `output_toks`. HTTP, tokenizer and the way of a token back to a client lie outside these times.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,27 +24,66 @@ from costmodel.steptime.coverage import coverage
 from planner.planning.validation.compare import Comparison, Missing, deployment_groups
 from planner.planning.validation.names import accelerator_named, model_named
 from planner.planning.validation.runs import lane_config, step_time_of
+from planner.planning.validation.setups import LONGEST_TOKENS, MOST_GPUS
 from planner.planning.validation.unusable import Unusable
 from simulator import SimulatorError, Workload, replay_arrivals_ps, simulate
-from simulator.metrics import e2e_ms, tpot_ms, ttft_ms
+from simulator.steptime import PS_PER_S
 
 GPU_NAMES = {"RTXPRO6000": "RTX-PRO-6000-96GB"}
 STATISTICS = {"mean": None, "p50": 50, "p95": 95}
 LATENCIES = ("ttft", "tpot", "e2e")
+FIELDS = (
+    "arrival_time",
+    "queued_ts",
+    "scheduled_ts",
+    "first_token_ts",
+    "last_token_ts",
+    "input_toks",
+    "output_toks",
+)
 
-Latencies = dict[str, NDArray[np.float64]]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """When requests were sent, first scheduled, gave their first and their last token: seconds from the first sent."""
+
+    sent_s: FloatArray
+    scheduled_s: FloatArray
+    first_token_s: FloatArray
+    last_token_s: FloatArray
+    output_tokens: IntArray
+
+    def latency_ms(self, latency: str) -> FloatArray:
+        """`ttft` and `e2e` from sent to first and last token; `tpot` between those two, without one-token requests."""
+        if latency == "ttft":
+            return 1e3 * (self.first_token_s - self.sent_s)
+        if latency == "e2e":
+            return 1e3 * (self.last_token_s - self.sent_s)
+        several = self.output_tokens > 1
+        decode_s = self.last_token_s[several] - self.first_token_s[several]
+        return 1e3 * decode_s / (self.output_tokens[several] - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLog:
-    """One log: what ran, when requests came (seconds from the first), how long they were and what they saw (ms)."""
+    """One log in the order of arrival: what ran, how long requests were, and when they were served."""
 
     name: str
     meta: Mapping[str, Any]
-    arrival_s: NDArray[np.float64]
-    prompt_tokens: NDArray[np.int64]
-    output_tokens: NDArray[np.int64]
-    measured: Latencies
+    prompt_tokens: IntArray
+    measured: Served
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A log, the deployment that it ran on, and the same requests as simulated."""
+
+    log: RequestLog
+    deployment: Deployment
+    predicted: Served
 
 
 def compare_request_log(
@@ -49,57 +91,84 @@ def compare_request_log(
 ) -> list[Comparison | Missing]:
     """Mean, median and p95 of TTFT, TPOT and E2E of one log, predicted over measured. Never raises."""
     try:
-        log = read_request_log(name, meta, requests)
-        deployment = _deployment(log)
-        predicted = _replay(log, deployment, cross_validated)
+        replay = replay_request_log(read_request_log(name, meta, requests), cross_validated=cross_validated)
     except Unusable as problem:
         return [Missing("requests", name, str(problem))]
-    except SimulatorError as problem:
-        return [Missing("requests", name, f"not simulated: {problem.code}")]
-    groups = {**deployment_groups(deployment), "load": "replayed arrivals", "source": "request log"}
-    known = coverage(deployment)
+    groups = {**deployment_groups(replay.deployment), "load": "replayed arrivals", "source": "request log"}
+    known = coverage(replay.deployment)
     low, high = known.step_time_p10_ratio, known.step_time_p90_ratio
     found: list[Comparison | Missing] = []
     for latency in LATENCIES:
+        measured, predicted = replay.log.measured.latency_ms(latency), replay.predicted.latency_ms(latency)
+        if not measured.size:
+            found.append(Missing("requests", f"{name}: {latency}", "one output token: TPOT undefined"))
+            continue
         for label, percentile in STATISTICS.items():
-            measured = _statistic(log.measured[latency], percentile)
-            ratio = _statistic(predicted[latency], percentile) / measured
+            ratio = statistic(predicted, percentile) / statistic(measured, percentile)
             row_id = f"{name}: {latency} {label}"
             found.append(Comparison("requests", row_id, ratio, low <= 1 / ratio <= high, groups))
     return found
 
 
 def read_request_log(name: str, meta: bytes, requests: bytes) -> RequestLog:
-    """Parse a log. Raises Unusable."""
+    """Parse a log. Raises Unusable.
+
+    The clock that requests were sent by is laid on the engine's so that the request which was seen soonest was seen
+    at once; every other wait before `queued_ts` is kept. It is most of a step: the engine does not look during steps.
+    """
     try:
         settings = json.loads(meta)
         records = [json.loads(line) for line in requests.splitlines() if line.strip()]
-        fields = ("queued_ts", "first_token_ts", "last_token_ts", "input_toks", "output_toks")
-        table = np.array([[float(record[field]) for field in fields] for record in records])
-    except (ValueError, TypeError, KeyError, RecursionError):
+        table = np.array([[float(record[field]) for field in FIELDS] for record in records])
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise Unusable("request log not readable") from None
-    if not isinstance(settings, dict) or not table.size or not np.isfinite(table).all() or (table[:, 3:] < 1).any():
+    if not isinstance(settings, dict) or not table.size or not np.isfinite(table).all():
         raise Unusable("request log not readable")
-    table = table[np.argsort(table[:, 0], kind="stable")]
-    queued, first, last, prompt, output = table.T
-    gaps = np.where(output > 1, output - 1, np.nan)
-    measured = {"ttft": 1e3 * (first - queued), "tpot": 1e3 * (last - first) / gaps, "e2e": 1e3 * (last - queued)}
-    lengths = prompt.astype(np.int64), output.astype(np.int64)
-    return RequestLog(name, settings, queued - queued[0], lengths[0], lengths[1], measured)
+    arrival, queued, scheduled, first, last, prompt, output = table[np.argsort(table[:, 0], kind="stable")].T
+    sent = np.minimum(arrival + (queued - arrival).min(), queued)
+    tokens = prompt + output
+    if prompt.min() < 1 or output.min() < 1 or tokens.max() > LONGEST_TOKENS:
+        raise Unusable("lengths not usable")
+    in_order = (queued <= scheduled) & (scheduled < first) & (first <= last) & ((first < last) | (output == 1))
+    if not in_order.all():
+        raise Unusable("times out of order")
+    start = sent[0]
+    measured = Served(sent - start, scheduled - start, first - start, last - start, output.astype(np.int64))
+    return RequestLog(name, settings, prompt.astype(np.int64), measured)
+
+
+def replay_request_log(log: RequestLog, *, cross_validated: bool = False) -> Replay:
+    """The log's requests in the simulator, with its engine settings. Raises Unusable."""
+    deployment = _deployment(log)
+    try:
+        return Replay(log, deployment, _simulated(log, deployment, cross_validated))
+    except SimulatorError as problem:
+        raise Unusable(f"not simulated: {problem.code}") from problem
+
+
+def statistic(values: FloatArray, percentile: int | None) -> float:
+    """Mean (None), or nearest-rank percentile."""
+    if percentile is None:
+        return float(values.mean())
+    return float(np.sort(values)[max(0, math.ceil(percentile / 100 * values.size) - 1)])
 
 
 def _deployment(log: RequestLog) -> Deployment:
     kwargs = log.meta.get("engine_kwargs")
     kwargs = kwargs if isinstance(kwargs, dict) else {}
     gpu = log.name.split("_")[0]
-    longest = int((log.prompt_tokens + log.output_tokens).max())
+    longest = int((log.prompt_tokens + log.measured.output_tokens).max())
     model = model_named(str(kwargs.get("model") or log.meta.get("model") or ""))
     try:
+        tp, dp = kwargs.get("tensor_parallel_size") or 1, kwargs.get("data_parallel_size") or 1
+        if not tp * dp <= MOST_GPUS:
+            raise Unusable("parallelism not usable")
+        spread_experts = bool(kwargs.get("enable_expert_parallel")) and model.is_moe
         return make_deployment(
             model,
             accelerator_named(GPU_NAMES.get(gpu, gpu)),
             engine_profile("vllm", str(log.meta.get("vllm_version") or "0.19.0")),
-            Parallelism(tp=kwargs.get("tensor_parallel_size") or 1),
+            Parallelism(tp=tp, dp=dp, ep=tp * dp if spread_experts else 1),
             weight_dtype="bf16" if kwargs.get("dtype") == "bfloat16" else "native",
             max_model_len=max(longest, kwargs.get("max_model_len") or model.max_context_tokens),
             max_num_seqs=kwargs.get("max_num_seqs"),
@@ -109,21 +178,23 @@ def _deployment(log: RequestLog) -> Deployment:
         raise Unusable("deployment refused") from problem
 
 
-def _replay(log: RequestLog, deployment: Deployment, cross_validated: bool) -> Latencies:
-    """Latencies in ms of the same arrivals and lengths in the simulator; no prompt shares a prefix."""
-    stream = Workload(replay_arrivals_ps(log.arrival_s), log.prompt_tokens, log.output_tokens)
-    context = float((log.prompt_tokens + log.output_tokens).mean())
-    config = lane_config(deployment, context)
+def _simulated(log: RequestLog, deployment: Deployment, cross_validated: bool) -> Served:
+    """The same arrivals and lengths, dealt in turn over data-parallel ranks; no prompt shares a prefix.
+
+    The time that a request spends outside the engine (`request_ps`) is left out, as the log leaves it out.
+    """
+    output_tokens = log.measured.output_tokens
+    config = lane_config(deployment, float((log.prompt_tokens + output_tokens).mean()))
     constants = held_out_constants(deployment) if cross_validated else None
-    run = simulate(config, step_time_of(deployment, config, constants), stream)
-    if (run.finish_ps < 0).any():
-        raise Unusable("requests do not fit the KV pool by our memory model")
-    return {"ttft": ttft_ms(run), "tpot": tpot_ms(run), "e2e": e2e_ms(run)}
-
-
-def _statistic(values: NDArray[np.float64], percentile: int | None) -> float:
-    """Mean, or nearest-rank percentile, without undefined values."""
-    known = np.sort(values[~np.isnan(values)])
-    if percentile is None:
-        return float(known.mean())
-    return float(known[max(0, math.ceil(percentile / 100 * known.size) - 1)])
+    step_time = replace(step_time_of(deployment, config, constants), request_ps=0)
+    times_s = np.empty((4, output_tokens.size))
+    for rank in range(min(deployment.parallelism.dp, output_tokens.size)):
+        own = slice(rank, None, deployment.parallelism.dp)
+        sent_s = log.measured.sent_s[own]
+        stream = Workload(replay_arrivals_ps(sent_s), log.prompt_tokens[own], output_tokens[own])
+        run = simulate(config, step_time, stream)
+        if (run.finish_ps < 0).any() or (run.first_token_ps < 0).any():
+            raise Unusable("requests do not fit the KV pool by our memory model")
+        times_ps = (run.arrival_ps, run.admitted_ps, run.first_token_ps, run.finish_ps)
+        times_s[:, own] = sent_s[0] + np.array(times_ps) / PS_PER_S
+    return Served(times_s[0], times_s[1], times_s[2], times_s[3], output_tokens)
