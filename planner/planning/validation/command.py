@@ -20,22 +20,29 @@ from planner.planning.validation.compare import (
 )
 from planner.planning.validation.errors import Report, error_report
 from planner.planning.validation.kv_rows import compare_kv_caches
-from planner.planning.validation.request_logs import compare_request_log
+from planner.planning.validation.replay_pictures import replay_picture
+from planner.planning.validation.request_logs import compare_request_log, read_request_log, replay_request_log
 from planner.planning.validation.rows import MeasuredRow, read_measured
+from planner.planning.validation.unusable import Unusable
 
 ARGUMENTS = "--throughput F, --serving F, --kvcache F, --requests DIR"
+NOT_READABLE = "request log not readable"
 ROWS_PER_TASK = 16
 FEW_ROWS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationInput:
-    """Paths as given, None where not; `cross_validated` takes the constants fitted without a row's own pair."""
+    """Paths as given, None where not; `cross_validated` takes the constants fitted without a row's own pair.
+
+    pictures   folder for a picture of each request log; made where it does not exist
+    """
 
     throughput: Path | None = None
     serving: Path | None = None
     kvcache: Path | None = None
     requests: Path | None = None
+    pictures: Path | None = None
     cross_validated: bool = False
 
 
@@ -49,6 +56,10 @@ def unreadable_input(given: ValidationInput) -> str | None:
             return f"{path} is not a readable file."
     if given.requests is not None and not given.requests.is_dir():
         return f"{given.requests} is not a folder."
+    if given.pictures is not None and given.requests is None:
+        return "--pictures draws request logs: it needs --requests DIR."
+    if given.pictures is not None and given.pictures.exists() and not given.pictures.is_dir():
+        return f"{given.pictures} is not a folder."
     return None
 
 
@@ -87,13 +98,41 @@ def _in_parallel(
 
 
 def _request_logs(folder: Path, cross_validated: bool) -> Iterator[Comparison | Missing]:
-    """Every log below the folder, or the folder itself where it is one."""
+    for name, files in _log_files(folder):
+        if files is None:
+            yield Missing("requests", name, NOT_READABLE)
+        else:
+            yield from compare_request_log(name, *files, cross_validated=cross_validated)
+
+
+def _log_files(folder: Path) -> Iterator[tuple[str, tuple[bytes, bytes] | None]]:
+    """(name, `meta.json` and `requests.jsonl` or None) of every log in the folder, or of the folder where it is one."""
     found = [folder] if (folder / "requests.jsonl").is_file() else sorted(folder.iterdir())
     for log in found:
         if log.is_dir() and (log / "requests.jsonl").is_file():
             try:
-                meta, requests = (log / "meta.json").read_bytes(), (log / "requests.jsonl").read_bytes()
+                yield log.name, ((log / "meta.json").read_bytes(), (log / "requests.jsonl").read_bytes())
             except OSError:
-                yield Missing("requests", log.name, "request log not readable")
-                continue
-            yield from compare_request_log(log.name, meta, requests, cross_validated=cross_validated)
+                yield log.name, None
+
+
+def draw_request_logs(given: ValidationInput) -> Iterator[str]:
+    """Write the picture of every log that can be replayed; yields its file's path and its table, as Markdown.
+
+    Raises OSError where the folder cannot be written.
+    """
+    if given.requests is None or given.pictures is None:
+        return
+    given.pictures.mkdir(parents=True, exist_ok=True)
+    for name, files in _log_files(given.requests):
+        try:
+            if files is None:
+                raise Unusable(NOT_READABLE)
+            replay = replay_request_log(read_request_log(name, *files), cross_validated=given.cross_validated)
+        except Unusable as problem:
+            yield f"{name}: {problem}"
+            continue
+        picture = replay_picture(replay)
+        path = given.pictures / picture.file_name
+        path.write_text(picture.svg, encoding="utf-8")
+        yield f"{path}\n\n{picture.table}"

@@ -9,7 +9,12 @@ from typing import Any
 from django.core.management import BaseCommand, CommandParser
 
 from planner.planning.command import INVALID
-from planner.planning.validation.command import ValidationInput, run_validation, unreadable_input
+from planner.planning.validation.command import (
+    ValidationInput,
+    draw_request_logs,
+    run_validation,
+    unreadable_input,
+)
 from planner.planning.validation.errors import error_table
 
 
@@ -27,6 +32,12 @@ class Command(BaseCommand):
         parser.add_argument("--kvcache", type=Path, metavar="F", help="CSV of KV caches logged at start-up")
         parser.add_argument("--requests", type=Path, metavar="DIR", help="folder of per-request logs")
         parser.add_argument(
+            "--pictures",
+            type=Path,
+            metavar="DIR",
+            help="with --requests: write a picture (SVG) of each replayed log here and print its table as Markdown",
+        )
+        parser.add_argument(
             "--cross-validated",
             action="store_true",
             help="predict each row with constants fitted without its model and GPU pair",
@@ -40,7 +51,15 @@ class Command(BaseCommand):
             self.stderr.write(problem)
             sys.exit(INVALID)
         report = run_validation(given)
-        self.stdout.write(json.dumps(report) if options["json"] else error_table(report))
+        try:
+            tables = list(draw_request_logs(given))
+        except OSError as error:
+            self.stderr.write(f"Pictures cannot be written: {error}.")
+            sys.exit(INVALID)
+        if options["json"]:
+            self.stdout.write(json.dumps(report))
+        else:
+            self.stdout.write("\n\n".join([error_table(report), *tables]))
 
 
 def _given(options: Mapping[str, Any]) -> ValidationInput:
@@ -49,5 +68,6 @@ def _given(options: Mapping[str, Any]) -> ValidationInput:
         serving=options["serving"],
         kvcache=options["kvcache"],
         requests=options["requests"],
+        pictures=options["pictures"],
         cross_validated=bool(options["cross_validated"]),
     )
