@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -181,12 +181,12 @@ def _deployment(log: RequestLog) -> Deployment:
 def _simulated(log: RequestLog, deployment: Deployment, cross_validated: bool) -> Served:
     """The same arrivals and lengths, dealt in turn over data-parallel ranks; no prompt shares a prefix.
 
-    The time that a request spends outside the engine (`request_ps`) is left out, as the log leaves it out.
+    Times are the engine's, as in the log: what a request spends outside (`request_ps`) is not added.
     """
     output_tokens = log.measured.output_tokens
     config = lane_config(deployment, float((log.prompt_tokens + output_tokens).mean()))
     constants = held_out_constants(deployment) if cross_validated else None
-    step_time = replace(step_time_of(deployment, config, constants), request_ps=0)
+    step_time = step_time_of(deployment, config, constants)
     times_s = np.empty((4, output_tokens.size))
     for rank in range(min(deployment.parallelism.dp, output_tokens.size)):
         own = slice(rank, None, deployment.parallelism.dp)
