@@ -16,6 +16,7 @@
 """
 
 from simulator.config import EngineConfig
+from simulator.control import Autoscaling, Outage, draw_outages
 from simulator.engine import simulate, simulate_fleet
 from simulator.errors import SimulationCancelled, SimulatorError
 from simulator.fast import warm_up
@@ -24,6 +25,7 @@ from simulator.groups import GroupSummary, summarise_groups
 from simulator.headroom import kv_cliff_blocks
 from simulator.kv import KvGroup
 from simulator.metrics import Goodput, GoodputSlo, Latencies, Latency, LittlesLaw, Summary, summarise, sustained_rps
+from simulator.ramps import RampMisses, ramp_misses
 from simulator.records import EventLog, ReplicaTotals, Series
 from simulator.stability import Stability
 from simulator.statistics import Interval
@@ -54,6 +56,7 @@ from simulator.workload import NO_DEADLINE_PS, BlockHashes, Workload
 __all__ = [
     "NO_DEADLINE_PS",
     "SHAPES",
+    "Autoscaling",
     "BlockHashes",
     "CutTokens",
     "EngineConfig",
@@ -67,7 +70,9 @@ __all__ = [
     "Latencies",
     "Latency",
     "LittlesLaw",
+    "Outage",
     "Pool",
+    "RampMisses",
     "ReplicaTotals",
     "Series",
     "SimulationCancelled",
@@ -80,6 +85,7 @@ __all__ = [
     "burst_arrivals_ps",
     "constant_arrivals_ps",
     "cut_to_context",
+    "draw_outages",
     "empirical_tokens",
     "fixed_tokens",
     "gamma_arrivals_ps",
@@ -89,6 +95,7 @@ __all__ = [
     "lognormal_tokens",
     "merge_workloads",
     "poisson_arrivals_ps",
+    "ramp_misses",
     "replay_arrivals_ps",
     "shaped_arrivals_ps",
     "shared_prefix",

@@ -32,7 +32,7 @@ class Autoscaling:
     scheduled_minimum, schedule_step_ps   capacity by the clock: the minimum in each step of this length, repeated
 
     With no replica on or starting, an arrival starts one at once, and waits at the gate until it is ready. What is
-    switched off takes no more requests, finishes those it has, and is gone; when more are wanted, those come back first.
+    switched off takes no more requests, finishes those it has, and is gone; when more are wanted, it comes back first.
     """
 
     metric: ScalingMetric
@@ -110,7 +110,13 @@ class Outage:
 
 
 def draw_outages(
-    replicas: int, *, mean_between_s: float, reload_s: float, until_s: float, rng: np.random.Generator, notice_s: float = 0
+    replicas: int,
+    *,
+    mean_between_s: float,
+    reload_s: float,
+    until_s: float,
+    rng: np.random.Generator,
+    notice_s: float = 0,
 ) -> tuple[Outage, ...]:
     """Outages of each of `replicas` with exponential times between them, up to `until_s`; a lost replica is not lost
     again before it is back."""

@@ -59,6 +59,8 @@ def simulate_fast(
 
 def _refuse_unsupported(fleet: Fleet, workload: Workload) -> None:
     """What only the reference engine knows so far."""
+    if fleet.outages or any(pool.autoscaling is not None for pool in fleet.pools):
+        raise SimulatorError("not_yet", "autoscaling", "the fast engine knows no autoscaler and no outages")
     if len(fleet) > 1:
         raise SimulatorError("not_yet", "pools", "the fast engine knows one replica only")
     if fleet.pools[0].min_prompt_tokens > 1 or fleet.pools[0].max_prompt_tokens < ANY_LENGTH:
@@ -185,6 +187,7 @@ class _Arrays:
             cached_tokens=out[s.CACHED],
             preemptions=out[s.PREEMPTIONS],
             preempted_ps=out[s.PREEMPTED_PS],
+            failovers=np.zeros(len(self.workload), np.int64),
             replica=np.where(np.arange(len(self.workload)) < st[s.RECEIVED], np.where(refused, NEVER, 0), NEVER),
             outcome=outcome,
             reason=np.where(refused, self.reason, 0).astype(np.int8),
@@ -205,8 +208,10 @@ class _Arrays:
                     num_blocks=self.config.num_blocks,
                     block_size=self.config.block_size,
                     max_num_seqs=self.config.max_num_seqs,
+                    paid_ps=int(st[s.NOW]),
                 ),
             ),
+            starts=(),
             series=Series(1, *(np.zeros(0, np.int64),) * 4, np.zeros(0), np.zeros(0)),
             itl_slice=itl_slice,
             itl_upper_ps=itl_upper_ps,

@@ -5,6 +5,7 @@ from itertools import accumulate
 from typing import Literal, get_args
 
 from simulator.config import EngineConfig
+from simulator.control import Autoscaling, Outage
 from simulator.errors import SimulatorError, require_int
 from simulator.steptime import StepTime
 
@@ -29,6 +30,7 @@ class Pool:
 
     weight               share of the load that each replica is given, relative to replicas of other pools
     min_prompt_tokens, max_prompt_tokens   prompts that the router sends here; others never enter
+    autoscaling          how many of the replicas are on; without, all of them
     """
 
     config: EngineConfig
@@ -37,6 +39,7 @@ class Pool:
     weight: int = 1
     min_prompt_tokens: int = 1
     max_prompt_tokens: int = ANY_LENGTH
+    autoscaling: Autoscaling | None = None
 
     def __post_init__(self) -> None:
         for field, high in (
@@ -49,6 +52,9 @@ class Pool:
         if self.min_prompt_tokens > self.max_prompt_tokens:
             raise SimulatorError("incompatible", "min_prompt_tokens", "must not exceed max_prompt_tokens")
         self.step_time.longest_step_ps(self.config)
+        rule = self.autoscaling
+        if rule is not None and max(rule.initial, rule.minimum, *rule.scheduled_minimum, 0) > self.replicas:
+            raise SimulatorError("too_large", "autoscaling", f"asks for more than the pool's {self.replicas} replicas")
 
     @property
     def engines(self) -> int:
@@ -82,6 +88,9 @@ class Fleet:
                     blocks held there), with prefill = uncached tokens of this prompt + those of the requests sent there
                     that have no token yet. Uncached: not in that engine's own prefix cache at the instant of routing.
                     NVIDIA Dynamo's router at temperature 0; it chooses ranks itself, and knows no weights
+
+    outages: replicas that are lost for a while. A request that finds no replica on waits at the gate, and is routed,
+    first come first served, when one is.
     """
 
     pools: tuple[Pool, ...]
@@ -90,6 +99,7 @@ class Fleet:
     match_percent: int = 30
     imbalance_requests: int = 64
     imbalance_percent: int = 150
+    outages: tuple[Outage, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.pools:
@@ -109,6 +119,8 @@ class Fleet:
             raise SimulatorError("incompatible", "weight", "kv_aware goes by cost and knows no weights")
         if len({pool.step_time.request_ps for pool in self.pools}) > 1:
             raise SimulatorError("incompatible", "request_ps", "all pools need the same time outside the engine")
+        for outage in self.outages:
+            require_int("outages", outage.replica, 0, len(self.gangs) - 1)
         if len(self) > MAX_REPLICAS:
             raise SimulatorError("too_large", "pools", f"at most {MAX_REPLICAS} engines, got {len(self)}")
 

@@ -272,19 +272,22 @@ def _latency_of(
 
 
 def goodput_of(log: EventLog, slo: GoodputSlo, counted: BoolArray) -> Goodput:
-    """Goodput among the chosen requests (bool per request, at least one).
+    """Goodput among the chosen requests (bool per request, at least one)."""
+    good = counted & meets(log, slo)
+    seconds = _span_s(log, counted)
+    return Goodput(slo, float(good.sum() / counted.sum()), float(good.sum() / seconds) if seconds else 0.0)
 
-    Unservable and unfinished requests met nothing; a request of one token cannot miss a TPOT threshold.
-    """
-    good = counted & (log.outcome == FINISHED)
+
+def meets(log: EventLog, slo: GoodputSlo) -> BoolArray:
+    """Which requests met every threshold: those that did not finish met none, one token cannot miss a TPOT."""
+    good: BoolArray = log.outcome == FINISHED
     if slo.ttft_ms is not None:
         good &= ttft_ms(log) <= slo.ttft_ms
     if slo.tpot_ms is not None:
         good &= ~(tpot_ms(log) > slo.tpot_ms)
     if slo.e2e_ms is not None:
         good &= e2e_ms(log) <= slo.e2e_ms
-    seconds = _span_s(log, counted)
-    return Goodput(slo, float(good.sum() / counted.sum()), float(good.sum() / seconds) if seconds else 0.0)
+    return good
 
 
 def _span_s(log: EventLog, rows: BoolArray) -> float:

@@ -44,6 +44,7 @@ class ReplicaTotals:
                       a token once in each layer group: of the slots held, kv_block_ps x block_size, the rest is waste
     kv_peak_blocks, kv_peak_tokens   most blocks held, most tokens in held blocks
     prefill_tokens    prompt tokens computed, recomputation included
+    paid_ps           how long it was on, starting or leaving: the whole run where nothing switches replicas off
     pool, num_blocks, block_size, max_num_seqs   where it belongs, and its configuration's limits
     """
 
@@ -59,6 +60,7 @@ class ReplicaTotals:
     num_blocks: int
     block_size: int
     max_num_seqs: int
+    paid_ps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,14 @@ class EventLog:
     cached_tokens     prompt tokens found in the prefix cache at first admission (not those found again when resumed)
     preemptions       how often it was preempted
     preempted_ps      time it spent preempted, waiting to be resumed
+    failovers         how often its replica was lost; the time until it was admitted elsewhere is in preempted_ps
     replica           number of the engine it was sent to (ranks and lanes have their own); -1 if none
     outcome           int8: FINISHED, UNSERVABLE, UNFINISHED;  reason: int8, index into UNSERVABLE_REASONS
 
     end_ps            end of the run;  request_ps: for metrics to add
     waiting_ps        integral over time of waiting requests (preempted ones included), as a Python int
     replicas          sums of each engine;  series: sums over time
+    starts            (replica, asked_ps, ready_ps) of each replica that was switched on or lost during the run
     itl_slice, itl_upper_ps, itl_count   gaps between a request's tokens, in bins: share of the run (see ITL_SLICES),
                       greatest gap of the bin, gaps counted
     """
@@ -111,6 +115,7 @@ class EventLog:
     cached_tokens: IntArray
     preemptions: IntArray
     preempted_ps: IntArray
+    failovers: IntArray
     replica: IntArray
     outcome: npt.NDArray[np.int8]
     reason: npt.NDArray[np.int8]
@@ -118,6 +123,7 @@ class EventLog:
     request_ps: int
     waiting_ps: int
     replicas: tuple[ReplicaTotals, ...]
+    starts: tuple[tuple[int, int, int], ...]
     series: Series
     itl_slice: IntArray
     itl_upper_ps: IntArray

@@ -2,11 +2,11 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from simulator.control import Autoscaling, Outage
 from simulator.fleet import Fleet
-from simulator.records import FINISHED, NEVER
+from simulator.records import FINISHED
 from simulator.reference.gangs import Gang
 from simulator.reference.requests import Request
 
@@ -107,7 +107,7 @@ class Control:
         power.warned = False
         if power.state in (OFF, STARTING):
             return
-        lost = [request for member in self.gangs[outage.replica].members for request in member.lose(now_ps)]
+        lost = self.gangs[outage.replica].lose(now_ps)
         if power.state == LEAVING:
             self._off(power, now_ps)
         else:

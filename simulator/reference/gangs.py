@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from simulator.reference.replica import Replica
+from simulator.reference.requests import Request
 
 WAITING_WEIGHT = 4
 
@@ -48,6 +49,10 @@ class Gang:
         for member, _ in working:
             member.start(now_ps, longest_ps)
 
+    def lose(self, now_ps: int) -> list[Request]:
+        """All engines fail; returns their requests."""
+        return [request for member in self.members for request in member.lose(now_ps)]
+
     def wake_ps(self, now_ps: int) -> int | None:
         """When, after now, a step could begin though nothing ends or arrives: never."""
         return None
@@ -85,6 +90,14 @@ class Pipeline(Gang):
             if duration_ps is not None:
                 lane.start(now_ps, self._pass_ps(now_ps, duration_ps))
                 self.turn = (place + 1) % lanes
+
+    def lose(self, now_ps: int) -> list[Request]:
+        """All lanes fail, and the stages stand empty; returns their requests."""
+        for lane in self.members:
+            if lane.end_ps is None:
+                lane.hold(now_ps)
+        self.stage_end_ps = [now_ps] * len(self.members)
+        return Gang.lose(self, now_ps)
 
     def _pass_ps(self, now_ps: int, duration_ps: int) -> int:
         whole_ps, rest_ps = divmod(duration_ps, len(self.members))

@@ -20,10 +20,12 @@ class Shared:
     """What all replicas of a run write to.
 
     itl  gaps between tokens, counts[ITL_SLICES, ITL_BINS];  end: called with each finished request and the time
+    first_token: called with each request that has its first token
     """
 
     requests: int
     end: Callable[[Request, int, int], None]
+    first_token: Callable[[Request], None]
     bins: Bins = field(default_factory=Bins)
     itl: np.ndarray = field(default_factory=lambda: np.zeros((ITL_SLICES, ITL_BINS), np.int64))
 
@@ -42,12 +44,10 @@ class Replica:
     ) -> None:
         self.number, self.pool, self.config, self.step_time = number, pool, config, step_time
         self.content, self.shared = content, shared
-        self.queues = Queues(KvManager(config))
-        self.scheduler = make_scheduler(config, self.queues)
+        self._start_empty()
         self.step = Step()
         self.end_ps: int | None = None
-        self.outstanding = self.outstanding_tokens = 0
-        self.settled_ps = 0
+        self.settled_ps = self.begun_ps = 0
         self.itl_slice: int = 0
         self.steps = self.busy_ps = self.seat_ps = self.prefill_tokens = 0
         self.kv_block_ps = self.kv_token_ps = self.kv_peak_blocks = self.kv_peak_tokens = 0
@@ -59,6 +59,35 @@ class Replica:
         self.outstanding += 1
         self.outstanding_tokens += request.prompt_tokens
         self.queues.waiting.append(request)
+
+    def lose(self, now_ps: int) -> list[Request]:
+        """The engine fails: its requests, with the tokens they have. Their KV, the prefix cache and the step under way
+        are gone; what the step has computed by now counts as work, its time only up to now."""
+        if self.end_ps is not None:
+            self._cut(now_ps)
+        lost = [*self.queues.running, *self.queues.waiting]
+        for request in self.queues.running:
+            request.preempted_at_ps = now_ps
+        for request in lost:
+            request.restart()
+        self._start_empty()
+        return lost
+
+    def _cut(self, now_ps: int) -> None:
+        assert self.end_ps is not None
+        left_ps = self.end_ps - now_ps
+        seat_ps, kv_block_ps = left_ps * len(self.queues.running), left_ps * self.queues.pool.used
+        self.busy_ps -= left_ps
+        self.seat_ps -= seat_ps
+        self.kv_block_ps -= kv_block_ps
+        self.kv_token_ps -= left_ps * self._tokens_held(self.step)
+        self.shared.bins.at(self.begun_ps).add(Bin(busy_ps=-left_ps, seat_ps=-seat_ps, kv_block_ps=-kv_block_ps))
+        self.end_ps, self.settled_ps = None, now_ps
+
+    def _start_empty(self) -> None:
+        self.queues = Queues(KvManager(self.config))
+        self.scheduler = make_scheduler(self.config, self.queues)
+        self.outstanding = self.outstanding_tokens = 0
 
     def _keys(self, request: Request) -> list[int]:
         return [] if self.content is None else self.content.keys(request.number)
@@ -99,6 +128,7 @@ class Replica:
     def start(self, now_ps: int, duration_ps: int) -> None:
         """Begin the planned step, to end after `duration_ps`: with others in step or in the way, later than planned."""
         self._account(self.step, now_ps, duration_ps)
+        self.begun_ps = now_ps
         self.end_ps = now_ps + duration_ps
 
     def settle(self) -> None:
@@ -109,8 +139,8 @@ class Replica:
         for request, tokens in self.step.chunks:
             self._compute(request, tokens, now_ps)
 
-    def totals(self) -> ReplicaTotals:
-        """Its sums over the run."""
+    def totals(self, paid_ps: int) -> ReplicaTotals:
+        """Its sums over the run; `paid_ps`: how long it was switched on."""
         return ReplicaTotals(
             pool=self.pool,
             steps=self.steps,
@@ -124,6 +154,7 @@ class Replica:
             num_blocks=self.config.num_blocks,
             block_size=self.config.block_size,
             max_num_seqs=self.config.max_num_seqs,
+            paid_ps=paid_ps,
         )
 
     def _note_moves(self, step: Step, now_ps: int) -> None:
@@ -131,8 +162,9 @@ class Replica:
             request.preemptions += 1
             request.preempted_at_ps = now_ps
         for request in step.admitted:
-            if request.preemptions:
+            if request.admitted_ps != NEVER:
                 request.preempted_ps += now_ps - request.preempted_at_ps
+                request.preempted_at_ps = NEVER
             else:
                 request.admitted_ps = now_ps
                 request.cached_tokens = request.computed
@@ -184,6 +216,7 @@ class Replica:
         request.target += 1
         if request.generated == 1:
             request.first_token_ps = now_ps
+            self.shared.first_token(request)
         else:
             self.shared.itl[self.itl_slice, itl_bin(now_ps - request.last_token_ps)] += 1
         request.last_token_ps = now_ps

@@ -41,8 +41,15 @@ class Request:
     preempted_at_ps: int = NEVER
     preempted_ps: int = 0
     replica: int = NEVER
+    failovers: int = 0
     outcome: int = UNFINISHED
     reason: int = 0
+
+    def restart(self) -> None:
+        """Its replica is lost: prompt and tokens so far are to be computed again elsewhere."""
+        self.failovers += 1
+        self.tables, self.computed, self.published, self.prefilling = [], 0, 0, True
+        self.target = self.prompt_tokens + self.generated
 
 
 def unservable_reason(config: EngineConfig, prompt_tokens: int, output_tokens: int) -> int:

@@ -5,13 +5,14 @@ in the order of the requests; then every replica without a step under way begins
 In a pipeline, steps begin also when its first stage gets free.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from simulator.errors import SimulationCancelled, beyond_horizon
 from simulator.fleet import Fleet
-from simulator.records import UNSERVABLE, EventLog, pack_itl
+from simulator.records import FINISHED, NEVER, UNSERVABLE, EventLog, pack_itl
+from simulator.reference.control import Control
 from simulator.reference.gangs import Gang, Pipeline
 from simulator.reference.replica import Replica, Shared
 from simulator.reference.requests import BlockContent, Request
@@ -46,7 +47,7 @@ def simulate_reference(
 class _Run:
     def __init__(self, fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | None) -> None:
         self.fleet, self.workload, self.until_ps = fleet, workload, until_ps
-        self.shared = Shared(len(workload), self._end)
+        self.shared = Shared(len(workload), self._end, self._first_token)
         contents = [
             BlockContent(workload, pool.config.block_size) if pool.config.enable_prefix_caching else None
             for pool in fleet.pools
@@ -57,7 +58,10 @@ class _Run:
             for pool in (fleet.pools[place],)
         ]
         self.gangs = [self._gang(number, numbers) for number, numbers in enumerate(fleet.gangs)]
+        self.gang_of = [number for number, numbers in enumerate(fleet.gangs) for _ in numbers]
         self.routing = Routing(fleet, self.gangs, workload, draws)
+        self.control = Control(fleet, self.gangs, self._resend)
+        self.gate: list[Request] = []
         self.arrival_ps: list[int] = workload.arrival_ps.tolist()
         self.think_ps: list[int] = [0] * len(workload) if workload.think_ps is None else workload.think_ps.tolist()
         self.requests: list[Request] = []
@@ -72,6 +76,8 @@ class _Run:
         """One instant; False when there is nothing more to do."""
         ends = [replica.end_ps for replica in self.replicas if replica.end_ps is not None]
         instants = ends + self._next_arrival() + self._wakes()
+        if instants or self.ended < len(self.requests):
+            instants += self.control.instants()
         if not instants:
             return False
         until_ps = self.until_ps
@@ -84,6 +90,8 @@ class _Run:
         for replica in self.replicas:
             if replica.end_ps == self.now_ps:
                 replica.settle()
+        self.control.act(self.now_ps, self.gate)
+        self._open_gate()
         self._receive()
         if until_ps is None or self.now_ps < until_ps:
             for gang in self.gangs:
@@ -104,20 +112,43 @@ class _Run:
             prompt, output = int(self.workload.prompt_tokens[number]), int(self.workload.output_tokens[number])
             request = Request(number, arrival[0], prompt, output, target=prompt)
             self.requests.append(request)
-            candidates = self.routing.candidates(prompt, output)
-            if candidates:
-                self.routing.choose(request, candidates).receive(request)
+            if self.routing.candidates(prompt, output):
+                self._route(request)
             else:
                 request.reason = self.routing.unservable_reason(prompt, output)
                 self._end(request, UNSERVABLE, request.arrival_ps)
+
+    def _route(self, request: Request) -> None:
+        """Send the request to a replica, or hold it at the gate where none is on that could serve it."""
+        candidates = self.routing.candidates(request.prompt_tokens, request.output_tokens)
+        on = [gang for gang in candidates if self.control.accepts(gang.number)]
+        if on:
+            self.routing.choose(request, on).receive(request)
+            return
+        self.gate.append(request)
+        self.control.wake(candidates, self.now_ps)
+
+    def _open_gate(self) -> None:
+        held, self.gate = self.gate, []
+        for request in held:
+            self._route(request)
+
+    def _resend(self, lost: Sequence[Request]) -> None:
+        """What a lost replica had stands at the gate, behind those already there."""
+        self.gate.extend(lost)
 
     def _sendable(self) -> int:
         """In a closed loop a request can be sent when one has ended for each beyond the concurrency limit."""
         concurrency = self.workload.concurrency
         return len(self.workload) if concurrency is None else min(len(self.workload), concurrency + self.ended)
 
+    def _first_token(self, request: Request) -> None:
+        self.control.first_token(request, self.gang_of[request.replica])
+
     def _end(self, request: Request, outcome: int, at_ps: int) -> None:
         request.outcome, request.finish_ps = outcome, at_ps
+        if outcome == FINISHED:
+            self.control.finished(request, self.gang_of[request.replica])
         if self.workload.concurrency is not None:
             released = self.workload.concurrency + self.ended
             if released < len(self.arrival_ps):
@@ -149,13 +180,18 @@ class _Run:
             cached_tokens=column("cached_tokens"),
             preemptions=column("preemptions"),
             preempted_ps=column("preempted_ps"),
+            failovers=column("failovers"),
             replica=column("replica"),
             outcome=column("outcome", np.int8),
             reason=column("reason", np.int8),
             end_ps=self.now_ps,
             request_ps=self.fleet.pools[0].step_time.request_ps,
             waiting_ps=waiting_ps,
-            replicas=tuple(replica.totals() for replica in self.replicas),
+            replicas=tuple(
+                replica.totals(self.control.paid_ps(gang, self.now_ps))
+                for replica, gang in zip(self.replicas, self.gang_of, strict=True)
+            ),
+            starts=tuple(self.control.starts),
             series=self.shared.bins.series(),
             itl_slice=itl_slice,
             itl_upper_ps=itl_upper_ps,
@@ -168,6 +204,6 @@ class _Run:
             return 0
         if request.admitted_ps < 0:
             return self.now_ps - request.arrival_ps
-        if request in self.replicas[request.replica].queues.waiting:
+        if request.preempted_at_ps != NEVER:
             request.preempted_ps += self.now_ps - request.preempted_at_ps
         return request.admitted_ps - request.arrival_ps + request.preempted_ps

@@ -29,11 +29,11 @@ def log_of(
     totals = ReplicaTotals(
         pool=0, steps=1, busy_ps=end_ps, seat_ps=int((finish - arrival).sum()), kv_block_ps=0, kv_token_ps=0,
         kv_peak_blocks=0, kv_peak_tokens=0, prefill_tokens=int(outputs.sum()), num_blocks=1, block_size=16,
-        max_num_seqs=1,
+        max_num_seqs=1, paid_ps=end_ps,
     )  # fmt: skip
     return EventLog(
-        arrival, arrival, first, finish, outputs, outputs, outputs, zeros, zeros, zeros, zeros, small, small,
-        end_ps=end_ps, request_ps=int(request_ms * MS), waiting_ps=0, replicas=(totals,), series=NO_SERIES,
+        arrival, arrival, first, finish, outputs, outputs, outputs, zeros, zeros, zeros, zeros, zeros, small, small,
+        end_ps=end_ps, request_ps=int(request_ms * MS), waiting_ps=0, replicas=(totals,), starts=(), series=NO_SERIES,
         itl_slice=np.full(len(gaps), 19, np.int64),
         itl_upper_ps=itl_upper_ps(np.array([itl_bin(round(gap * MS)) for gap in gaps], np.int64)),
         itl_count=np.array(list(gaps.values()), np.int64),
