@@ -73,7 +73,7 @@ class Workload:
     prefix_tokens                 how many tokens of the prompt are the group's
     block_hashes                  recorded content instead of groups
     concurrency                   closed loop: at most this many in flight (below); None: open
-    think_ps                      closed loop: time between the end that releases a request and its sending; default 0
+    think_ps                      closed loop: time between an answer and the next question (below); default 0
     tenant                        whose request it is; default 0
     priority                      0 (most urgent, the default) to 255
     session                       requests of one conversation, in order, have one number; -1, the default: none
@@ -81,14 +81,15 @@ class Workload:
                                   policy looks at deadlines; NO_DEADLINE_PS, the default: never
     traffic_class                 the class that metrics keep apart; default 0
 
-    Closed loop with concurrency c: the first c requests are released from the start; request i >= c is released by the
-    (i - c + 1)-th end in the run (any outcome is an end; ends at one instant count in the order in which the engine
-    settles them). Sent times are, with released_ps[i] = 0 for i < c and else the instant of that end plus think_ps[i],
+    Closed loop with concurrency c: the first c requests are sent at their arrival_ps. The k-th end in the run (from 0;
+    any outcome is an end; ends at one instant count in the order in which the engine settles them) starts a think time
+    of think_ps[c + k]. Whoever has thought sends the next request in order: with ready_ps the instants at which think
+    times end, sorted,
 
-        sent_ps[i] = max(arrival_ps[i], released_ps[i], sent_ps[i - 1])
+        sent_ps[i] = max(arrival_ps[i], ready_ps[i - c])        i >= c
 
-    so they never go back: request i waits for request i - 1. The log's arrival_ps is sent_ps. The think time of the
-    first c requests has no meaning: their arrival_ps say when they come.
+    so sent times never go back, and users think apart from each other: a long think time holds up nobody else. The
+    log's arrival_ps is sent_ps. think_ps of the first c requests has no meaning.
     """
 
     arrival_ps: IntArray

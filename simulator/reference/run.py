@@ -6,6 +6,7 @@ In a pipeline, steps begin also when its first stage gets free.
 """
 
 from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -63,7 +64,8 @@ class _Run:
         self.control = Control(fleet, self.gangs, self._resend)
         self.gate: list[Request] = []
         self.arrival_ps: list[int] = workload.arrival_ps.tolist()
-        self.think_ps: list[int] = [0] * len(workload) if workload.think_ps is None else workload.think_ps.tolist()
+        self.think_ps: list[int] = workload.column("think_ps").tolist()
+        self.ready_ps: list[int] = []  # closed loop, a heap: when users who have their answer ask again
         self.requests: list[Request] = []
         self.now_ps = self.ended = 0
 
@@ -102,8 +104,12 @@ class _Run:
         return [wake for gang in self.gangs if (wake := gang.wake_ps(self.now_ps)) is not None]
 
     def _next_arrival(self) -> list[int]:
-        number = len(self.requests)
-        return [self.arrival_ps[number]] if number < self._sendable() else []
+        number, concurrency = len(self.requests), self.workload.concurrency
+        if number == len(self.workload):
+            return []
+        if concurrency is None or number < concurrency:
+            return [self.arrival_ps[number]]
+        return [max(self.arrival_ps[number], self.ready_ps[0])] if self.ready_ps else []
 
     def _receive(self) -> None:
         """Take in the requests that have arrived; those that can never be served end here."""
@@ -112,6 +118,8 @@ class _Run:
             prompt, output = int(self.workload.prompt_tokens[number]), int(self.workload.output_tokens[number])
             request = Request(number, arrival[0], prompt, output, target=prompt)
             self.requests.append(request)
+            if self.workload.concurrency is not None and number >= self.workload.concurrency:
+                heappop(self.ready_ps)
             if self.routing.candidates(prompt, output):
                 self._route(request)
             else:
@@ -137,11 +145,6 @@ class _Run:
         """What a lost replica had stands at the gate, behind those already there."""
         self.gate.extend(lost)
 
-    def _sendable(self) -> int:
-        """In a closed loop a request can be sent when one has ended for each beyond the concurrency limit."""
-        concurrency = self.workload.concurrency
-        return len(self.workload) if concurrency is None else min(len(self.workload), concurrency + self.ended)
-
     def _first_token(self, request: Request) -> None:
         self.control.first_token(request, self.gang_of[request.replica])
 
@@ -150,10 +153,9 @@ class _Run:
         if outcome == FINISHED:
             self.control.finished(request, self.gang_of[request.replica])
         if self.workload.concurrency is not None:
-            released = self.workload.concurrency + self.ended
-            if released < len(self.arrival_ps):
-                sent_before = self.arrival_ps[released - 1]
-                self.arrival_ps[released] = max(self.arrival_ps[released], at_ps + self.think_ps[released], sent_before)
+            user = self.workload.concurrency + self.ended
+            if user < len(self.think_ps):
+                heappush(self.ready_ps, at_ps + self.think_ps[user])
         self.ended += 1
 
     def log(self) -> EventLog:

@@ -19,9 +19,8 @@ def closed_loop(
     Without `rng` every think time is `think_s`; with it they are exponential with that mean. The users begin
     by thinking (spread evenly over one think time without `rng`), so that they do not all ask at once.
 
-    What a think time does is said in `Workload`: it belongs to the request that is sent, and requests are sent in
-    order. So a long one holds up the requests behind it: with exponential think times and many users the loop is
-    slower than users who think apart from each other; with equal ones it is exact.
+    Users think apart from each other, and requests are sent in order (see `Workload`), so that with X answers a
+    second and a mean response time of R seconds X = users / (R + think_s): the interactive response time law.
     """
     limit = require_int("users", users, 1)
     think = require_number("think_s", think_s, 0.0, 1e6) * PS_PER_S

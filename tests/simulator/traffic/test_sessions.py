@@ -162,12 +162,15 @@ def test_users_begin_spread_over_a_think_time() -> None:
     assert set(at_once.arrival_ps.tolist()) == {0}
 
 
-def test_exponential_think_times_have_their_mean_and_are_obeyed() -> None:
-    loop = closed_loop(np.full(3000, 4), np.full(3000, 2), users=5, think_s=1.0, rng=rng())
-    assert loop.column("think_ps").mean() / PS_PER_S == pytest.approx(1.0, rel=0.06)
-    config = EngineConfig(max_num_seqs=4, max_num_batched_tokens=64, num_blocks=50, max_model_len=64)
-    log = simulate(config, linear_step_time(config, step_ps=10**9), loop, engine="reference")
+def test_users_who_think_obey_the_interactive_response_time_law() -> None:
+    """Throughput = users / (response time + think time), also where think times differ and users are many."""
+    loop = closed_loop(np.full(4000, 4), np.full(4000, 2), users=40, think_s=1.0, rng=rng())
+    config = EngineConfig(max_num_seqs=40, max_num_batched_tokens=256, num_blocks=500, max_model_len=64)
+    log = simulate(config, linear_step_time(config, step_ps=10**10), loop, engine="reference")
     assert log.arrival_ps.tolist() == sent_ps(loop, log.finish_ps).tolist()
+    response_s = (log.finish_ps - log.arrival_ps).mean() / PS_PER_S
+    rate_rps = 3900 / ((log.finish_ps[3999] - log.finish_ps[99]) / PS_PER_S)
+    assert rate_rps == pytest.approx(40 / (response_s + 1.0), rel=0.05)
 
 
 TALK = {
