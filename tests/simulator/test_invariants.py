@@ -25,7 +25,7 @@ def simulate(config: EngineConfig, step_time: StepTime, workload: Workload) -> E
 @settings(max_examples=150, deadline=None)
 @given(runs())
 def test_nobody_is_lost_and_tokens_are_conserved(run: Run) -> None:
-    log = simulate(*run, engine="reference")
+    log = simulate(*run)
     done = log.outcome == FINISHED
     assert (done | (log.outcome == UNSERVABLE)).all()
     assert (log.generated_tokens == np.where(done, log.output_tokens, 0)).all()
@@ -39,7 +39,7 @@ def test_nobody_is_lost_and_tokens_are_conserved(run: Run) -> None:
 @settings(max_examples=150, deadline=None)
 @given(runs())
 def test_causes_come_before_effects(run: Run) -> None:
-    log = simulate(*run, engine="reference")
+    log = simulate(*run)
     done = log.outcome == FINISHED
     assert (log.arrival_ps <= log.admitted_ps)[done].all()
     assert (log.admitted_ps <= log.first_token_ps)[done].all()
@@ -51,7 +51,7 @@ def test_causes_come_before_effects(run: Run) -> None:
 @given(runs())
 def test_the_pool_and_the_seats_are_never_exceeded(run: Run) -> None:
     config, _, _ = run
-    log = simulate(*run, engine="reference")
+    log = simulate(*run)
     assert log.replicas[0].kv_peak_blocks <= config.num_blocks
     assert log.kv_block_ps <= log.busy_ps * config.num_blocks
     assert 0 <= log.kv_waste_ratio <= 1
@@ -62,7 +62,7 @@ def test_the_pool_and_the_seats_are_never_exceeded(run: Run) -> None:
 @settings(max_examples=150, deadline=None)
 @given(runs())
 def test_the_server_works_whenever_somebody_is_there(run: Run) -> None:
-    log = simulate(*run, engine="reference")
+    log = simulate(*run)
     assert log.busy_ps == _union_ps(log)
 
 
@@ -79,7 +79,7 @@ def _union_ps(log: EventLog) -> int:
 @settings(max_examples=150, deadline=None)
 @given(runs())
 def test_littles_law_holds_as_bookkeeping(run: Run) -> None:
-    log = simulate(*run, engine="reference")
+    log = simulate(*run)
     done = log.outcome == FINISHED
     assert log.seat_ps + log.waiting_ps == int((log.finish_ps - log.arrival_ps)[done].sum())
     law = summarise(log).littles_law
@@ -93,7 +93,7 @@ def test_a_closed_loop_never_has_more_in_flight_than_allowed(run: Run, concurren
     loop = Workload(
         w.arrival_ps, w.prompt_tokens, w.output_tokens, w.prefix_group, w.prefix_tokens, w.block_hashes, concurrency
     )
-    log = simulate(config, step_time, loop, engine="reference")
+    log = simulate(config, step_time, loop)
     for at in log.arrival_ps:
         assert ((log.arrival_ps < at) & (log.finish_ps > at)).sum() < concurrency
 
