@@ -27,6 +27,7 @@ from simulator.kv import KvGroup
 from simulator.metrics import Goodput, GoodputSlo, Latencies, Latency, LittlesLaw, Summary, summarise, sustained_rps
 from simulator.ramps import RampMisses, ramp_misses
 from simulator.records import EventLog, ReplicaTotals, Series
+from simulator.speculation import Speculation
 from simulator.stability import Stability
 from simulator.statistics import Interval
 from simulator.steptime import StepTime, linear_step_time
@@ -77,6 +78,7 @@ __all__ = [
     "Series",
     "SimulationCancelled",
     "SimulatorError",
+    "Speculation",
     "Stability",
     "StepTime",
     "Summary",

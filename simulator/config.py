@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 from simulator.errors import SimulatorError, require_int, require_number
 from simulator.kv import KvGroup, check_groups, most_blocks
+from simulator.speculation import Speculation
 
 Scheduler = Literal["vllm_v1", "static"]
 KvAllocation = Literal["paged", "contiguous"]
@@ -35,6 +36,7 @@ class EngineConfig:
     kv_groups               the model's layer groups; one group of full attention unless said otherwise
     free_outside_window     blocks behind a group's window are freed; without (engines that keep one block table for all
                             layers) a window saves no memory
+    speculation             draft tokens proposed to decoding sequences; None: one token a step
     """
 
     max_num_seqs: int
@@ -52,6 +54,7 @@ class EngineConfig:
     pipeline_stages: int = 1
     kv_groups: tuple[KvGroup, ...] = (KvGroup(),)
     free_outside_window: bool = True
+    speculation: Speculation | None = None
 
     def __post_init__(self) -> None:
         for field in ("max_num_seqs", "max_num_batched_tokens", "num_blocks", "max_model_len", "block_size"):
@@ -129,12 +132,30 @@ class EngineConfig:
             for _ in range(group.pool_blocks)
         )
 
+    @property
+    def lookahead_tokens(self) -> int:
+        """Places that a running sequence takes beyond those of a step's tokens."""
+        return 0 if self.speculation is None else self.speculation.lookahead_tokens
+
+    @property
+    def decode_tokens(self) -> int:
+        """Tokens of a decoding sequence in one step."""
+        return 1 if self.speculation is None else 1 + self.speculation.draft_tokens
+
+    def table_blocks(self, tokens: int, window_tokens: int | None) -> int:
+        """Most blocks that one table (see `windows`) of a sequence of `tokens` tokens holds at a time."""
+        return most_blocks(tokens, window_tokens, self.block_size, self.max_num_batched_tokens + self.lookahead_tokens)
+
     def blocks_for(self, tokens: int) -> int:
         """Most blocks that a sequence of `tokens` tokens holds at a time, over all layer groups."""
-        return sum(most_blocks(tokens, window, self.block_size, self.max_num_batched_tokens) for window in self.windows)
+        return sum(self.table_blocks(tokens, window) for window in self.windows)
 
     def final_blocks(self, prompt_tokens: int, output_tokens: int) -> int:
-        """Most blocks a request holds: the last token it emits is never computed, so it needs no place."""
+        """Most blocks a request holds: the last token it emits is never computed, so it needs no place.
+
+        Draft tokens, and look-ahead beyond them, need theirs even where they go beyond the request's end.
+        """
         if self.kv_allocation == "contiguous":
             return self.blocks_for(self.max_model_len)
-        return self.blocks_for(prompt_tokens + output_tokens - 1)
+        beyond = self.decode_tokens - 1 + self.lookahead_tokens
+        return self.blocks_for(min(prompt_tokens + output_tokens - 1 + beyond, self.max_model_len))

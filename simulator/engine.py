@@ -24,13 +24,14 @@ def simulate(
     step_time: StepTime,
     workload: Workload,
     *,
+    rng: np.random.Generator | None = None,
     engine: Engine = "fast",
     until_ps: int | None = None,
     on_progress: Progress | None = None,
 ) -> EventLog:
     """Serve `workload` on one replica: `simulate_fleet` with a fleet of one."""
     fleet = Fleet((Pool(config, step_time),))
-    return simulate_fleet(fleet, workload, engine=engine, until_ps=until_ps, on_progress=on_progress)
+    return simulate_fleet(fleet, workload, rng=rng, engine=engine, until_ps=until_ps, on_progress=on_progress)
 
 
 def simulate_fleet(
@@ -44,7 +45,7 @@ def simulate_fleet(
 ) -> EventLog:
     """Serve `workload` on a fleet and return its EventLog.
 
-    rng          for routers that draw (SimulatorError without it)
+    rng          for routers that draw and for draft tokens (SimulatorError without it)
     engine       `fast` (compiled, jumps over stretches in which nothing changes) or `reference` (steps every
                  iteration); both give the same log, bit for bit
     until_ps     no step begins at or after this time; what is not done by then is `unfinished`
@@ -58,11 +59,11 @@ def simulate_fleet(
     for pool in fleet.pools:
         if pool.config.enable_prefix_caching:
             BlockContent(workload, pool.config.block_size)  # refuses recorded blocks that this size does not divide
-    draws = _draws(fleet, workload, rng)
+    draws, word = _draws(fleet, workload, rng), _word(fleet, rng)
     if engine == "fast":
-        return simulate_fast(fleet, workload, draws, until_ps, on_progress)
+        return simulate_fast(fleet, workload, draws, word, until_ps, on_progress)
     if engine == "reference":
-        return simulate_reference(fleet, workload, draws, until_ps, on_progress)
+        return simulate_reference(fleet, workload, draws, word, until_ps, on_progress)
     raise SimulatorError("unknown_engine", "engine", f"must be fast or reference, got {engine!r}")
 
 
@@ -73,3 +74,12 @@ def _draws(fleet: Fleet, workload: Workload, rng: np.random.Generator | None) ->
     if rng is None:
         raise SimulatorError("missing", "rng", f"the router {fleet.router} draws random numbers")
     return rng.integers(0, 2**31, (len(workload), 2), dtype=np.int64)
+
+
+def _word(fleet: Fleet, rng: np.random.Generator | None) -> int:
+    """32 random bits from which draft tokens are accepted or not; 0 where nobody drafts."""
+    if all(pool.config.speculation is None for pool in fleet.pools):
+        return 0
+    if rng is None:
+        raise SimulatorError("missing", "rng", "which draft tokens are accepted is drawn at random")
+    return int(rng.integers(0, 2**32))

@@ -38,6 +38,7 @@ def simulate_fast(
     fleet: Fleet,
     workload: Workload,
     draws: IntArray,
+    word: int = 0,
     until_ps: int | None = None,
     on_progress: Callable[[float], bool] | None = None,
 ) -> EventLog:
@@ -68,6 +69,8 @@ def _refuse_unsupported(fleet: Fleet, workload: Workload) -> None:
     for pool in fleet.pools:
         if pool.config.windows != (None,) or pool.step_time.window_tokens:
             raise SimulatorError("not_yet", "kv_groups", "the fast engine knows one group of full attention only")
+        if pool.config.speculation is not None:
+            raise SimulatorError("not_yet", "speculation", "the fast engine does not know drafts")
     if workload.think_ps is not None:
         raise SimulatorError("not_yet", "think_ps", "the fast engine knows no think time")
 

@@ -22,7 +22,7 @@ class KvGroup:
 
     def __post_init__(self) -> None:
         if self.window_tokens is not None:
-            window = require_int("window_tokens", self.window_tokens, 1, MAX_WINDOW_TOKENS)
+            window = require_int("window_tokens", self.window_tokens, 2, MAX_WINDOW_TOKENS)
             object.__setattr__(self, "window_tokens", window)
         object.__setattr__(self, "pool_blocks", require_int("pool_blocks", self.pool_blocks, 1, MAX_TABLES))
 

@@ -67,7 +67,8 @@ class ReplicaTotals:
 class Series:
     """The fleet over time, in bins of `bin_ps`; a step belongs to the bin in which it begins. One entry per bin in use.
 
-    steps, busy_ps, prefill_tokens, decode_tokens   int64
+    steps, busy_ps, prefill_tokens   int64
+    decode_tokens   int64, emitted by decoding sequences
     seat_ps, kv_block_ps   as in ReplicaTotals, rounded to float64
     """
 
@@ -101,8 +102,8 @@ class EventLog:
     waiting_ps        integral over time of waiting requests (preempted ones included), as a Python int
     replicas          sums of each engine;  series: sums over time
     starts            (replica, asked_ps, ready_ps) of each replica that was switched on or lost during the run
-    itl_slice, itl_upper_ps, itl_count   gaps between a request's tokens, in bins: share of the run (see ITL_SLICES),
-                      greatest gap of the bin, gaps counted
+    itl_slice, itl_upper_ps, itl_count   gaps between a request's emissions (each one token, or those that one step
+                      verified), in bins: share of the run (see ITL_SLICES), greatest gap of the bin, gaps counted
     """
 
     arrival_ps: IntArray

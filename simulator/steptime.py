@@ -23,7 +23,8 @@ class StepTime:
 
         tokens_ps[T] + seats_ps[n] + context_ps[n]*S + prefill_pair_ps*P + prefill_seq_ps*m
 
-    and, where `window_context_ps` is given, window_context_ps[n]*W more.
+    and more where tables are given for it: window_context_ps[n]*W, and draft_ps[n] where the engine speculates (the
+    time in which the draft proposes tokens to n sequences; verifying them is in tokens_ps).
 
     S is the sum over the scheduled sequences of the tokens computed before the step; P is the sum over prefill chunks
     of c*p + c(c+1)/2 for a chunk of c tokens after p computed ones. A request whose prompt is being computed, or
@@ -41,6 +42,7 @@ class StepTime:
     request_ps: int = 0
     window_tokens: int = 0
     window_context_ps: IntArray | None = None
+    draft_ps: IntArray | None = None
 
     def __post_init__(self) -> None:
         for field in ("tokens_ps", "seats_ps", "context_ps"):
@@ -48,8 +50,9 @@ class StepTime:
         for field in ("prefill_pair_ps", "prefill_seq_ps", "request_ps"):
             object.__setattr__(self, field, require_int(field, getattr(self, field), 0, MAX_STEP_PS))
         object.__setattr__(self, "window_tokens", require_int("window_tokens", self.window_tokens, 0))
-        if self.window_context_ps is not None:
-            object.__setattr__(self, "window_context_ps", _table("window_context_ps", self.window_context_ps))
+        for field in ("window_context_ps", "draft_ps"):
+            if getattr(self, field) is not None:
+                object.__setattr__(self, field, _table(field, getattr(self, field)))
         if (self.window_context_ps is None) != (self.window_tokens == 0):
             raise SimulatorError("ambiguous", "window_tokens", "window_tokens and window_context_ps belong together")
 
@@ -61,8 +64,10 @@ class StepTime:
         prefill_pairs: int,
         prefill_seqs: int,
         window_context_tokens: int = 0,
+        drafting: bool = False,
     ) -> int:
-        """Duration in picoseconds of one step (the formula above)."""
+        """Duration in picoseconds of one step (the formulas above)."""
+        draft_ps = int(self.draft_ps[decode_seqs]) if drafting and self.draft_ps is not None else 0
         window_ps = 0 if self.window_context_ps is None else int(self.window_context_ps[decode_seqs])
         return (
             int(self.tokens_ps[tokens])
@@ -71,17 +76,20 @@ class StepTime:
             + self.prefill_pair_ps * prefill_pairs
             + self.prefill_seq_ps * prefill_seqs
             + window_ps * window_context_tokens
+            + draft_ps
         )
 
     def longest_step_ps(self, config: EngineConfig) -> int:
         """An upper bound of any step under `config`; raises SimulatorError where tables are short or steps too long."""
         if len(self.tokens_ps) <= config.max_num_batched_tokens:
             raise SimulatorError("table_too_short", "tokens_ps", "needs max_num_batched_tokens + 1 entries")
-        for field in ("seats_ps", "context_ps", "window_context_ps"):
+        for field in ("seats_ps", "context_ps", "window_context_ps", "draft_ps"):
             table = getattr(self, field)
             if table is not None and len(table) <= config.max_num_seqs:
                 raise SimulatorError("table_too_short", field, "needs max_num_seqs + 1 entries")
-        window_ps = 0 if self.window_context_ps is None else int(self.window_context_ps.max())
+        window_ps, draft_ps = (
+            0 if table is None else int(table.max()) for table in (self.window_context_ps, self.draft_ps)
+        )
         seats, length = config.max_num_seqs, config.max_model_len
         longest = (
             int(self.tokens_ps.max())
@@ -90,6 +98,7 @@ class StepTime:
             + self.prefill_pair_ps * config.max_num_batched_tokens * length
             + self.prefill_seq_ps * seats
             + window_ps * seats * min(self.window_tokens, length)
+            + draft_ps
         )
         if longest > MAX_STEP_PS:
             raise SimulatorError(

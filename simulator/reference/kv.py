@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from simulator.config import EngineConfig
-from simulator.kv import most_blocks
 from simulator.reference.blocks import NOWHERE, BlockPool
 from simulator.reference.requests import Request
 
@@ -73,8 +72,8 @@ class KvManager:
             table[:gone] = [NOWHERE] * gone
 
     def missing(self, request: Request, tokens: int) -> int:
-        """Blocks that a running request must take to compute `tokens` more."""
-        asked = request.computed + tokens
+        """Blocks that a running request must take to compute `tokens` more, and look ahead."""
+        asked = self._places(request, tokens)
         return sum(
             max(0, self._blocks(asked, window) - len(table))
             for table, window in zip(request.tables, self.windows, strict=True)
@@ -82,7 +81,7 @@ class KvManager:
 
     def extend(self, request: Request, tokens: int) -> None:
         """Take the blocks that are missing."""
-        self._take(request, request.computed + tokens)
+        self._take(request, self._places(request, tokens))
 
     def release(self, request: Request) -> None:
         """Free all blocks of a request."""
@@ -107,6 +106,9 @@ class KvManager:
                 held += min(computed - gone * size, (len(table) - gone) * size)
         return held - self.pool.shared * size
 
+    def _places(self, request: Request, tokens: int) -> int:
+        return min(request.computed + tokens + self.config.lookahead_tokens, self.config.max_model_len)
+
     def _take(self, request: Request, tokens: int) -> None:
         for table, window in zip(request.tables, self.windows, strict=True):
             table += self.pool.take(max(0, self._blocks(tokens, window) - len(table)))
@@ -116,7 +118,7 @@ class KvManager:
         if self.contiguous:
             tokens, whole = self.config.max_model_len, True
         if whole:
-            return most_blocks(tokens, window, self.config.block_size, self.config.max_num_batched_tokens)
+            return self.config.table_blocks(tokens, window)
         return -(-tokens // self.config.block_size)
 
     def _useless(self, computed: int, window: int | None) -> int:

@@ -12,6 +12,7 @@ from simulator.reference.queues import Queues, Step
 from simulator.reference.requests import BlockContent, Request
 from simulator.reference.schedulers import make_scheduler
 from simulator.reference.series import Bin, Bins
+from simulator.speculation import draw
 from simulator.steptime import StepTime
 
 
@@ -19,13 +20,14 @@ from simulator.steptime import StepTime
 class Shared:
     """What all replicas of a run write to.
 
-    itl  gaps between tokens, counts[ITL_SLICES, ITL_BINS];  end: called with each finished request and the time
-    first_token: called with each request that has its first token
+    itl   gaps between tokens, counts[ITL_SLICES, ITL_BINS];  end: called with each finished request and the time
+    first_token: called with each request that has its first token;  word: the run's random bits, for drafts
     """
 
     requests: int
     end: Callable[[Request, int, int], None]
     first_token: Callable[[Request], None]
+    word: int
     bins: Bins = field(default_factory=Bins)
     itl: np.ndarray = field(default_factory=lambda: np.zeros((ITL_SLICES, ITL_BINS), np.int64))
 
@@ -178,12 +180,13 @@ class Replica:
             context_tokens=sum(request.computed for request, _ in step.chunks),
             prefill_pairs=sum(chunk * before + chunk * (chunk + 1) // 2 for before, chunk in prefills),
             prefill_seqs=len(prefills),
+            drafting=self.config.speculation is not None,
             window_context_tokens=sum(min(r.computed, self.step_time.window_tokens) for r, _ in step.chunks),
         )
 
     def _account(self, step: Step, now_ps: int, duration_ps: int) -> None:
         prefill = sum(tokens for request, tokens in step.chunks if request.prefilling)
-        decode = sum(tokens for request, tokens in step.chunks if not request.prefilling)
+        decode = sum(self._emitted(request, tokens) for request, tokens in step.chunks if not request.prefilling)
         seat_ps = duration_ps * len(self.queues.running)
         kv_block_ps = duration_ps * self.queues.pool.used
         self.steps += 1
@@ -199,22 +202,37 @@ class Replica:
 
     def _tokens_held(self, step: Step) -> int:
         """Tokens in the pool when the step has ended."""
-        computed = {request.number: request.computed + tokens for request, tokens in step.chunks}
+        computed = {r.number: r.computed + self._computed(r, tokens) for r, tokens in step.chunks}
         running = self.queues.running
         return self.queues.kv.tokens_held([(r, computed.get(r.number, r.computed)) for r in running])
 
-    def _compute(self, request: Request, tokens: int, now_ps: int) -> None:
-        """The request's tokens are computed; with its target reached it emits a token."""
-        request.computed += tokens
-        self.queues.kv.publish(request)
-        if request.computed == request.target:
-            self._emit(request, now_ps)
+    def _emitted(self, request: Request, tokens: int) -> int:
+        """Tokens that come out of a chunk: the next one when its prompt is done, and draft tokens that are kept."""
+        if request.prefilling:
+            return int(request.computed + tokens == request.target)
+        emitted = 1
+        if self.config.speculation is not None:
+            bits = draw(self.shared.word, request.number, request.generated)
+            emitted += sum(bits < threshold for threshold in self.config.speculation.thresholds[: tokens - 1])
+        return min(emitted, request.output_tokens - request.generated)
 
-    def _emit(self, request: Request, now_ps: int) -> None:
+    def _computed(self, request: Request, tokens: int) -> int:
+        """Tokens of a chunk that stay computed."""
+        return tokens if request.prefilling else self._emitted(request, tokens)
+
+    def _compute(self, request: Request, tokens: int, now_ps: int) -> None:
+        """The request's tokens are computed; where some come out, it has emitted them."""
+        emitted = self._emitted(request, tokens)
+        request.computed += self._computed(request, tokens)
+        self.queues.kv.publish(request)
+        if emitted:
+            self._emit(request, emitted, now_ps)
+
+    def _emit(self, request: Request, tokens: int, now_ps: int) -> None:
         request.prefilling = False
-        request.generated += 1
-        request.target += 1
-        if request.generated == 1:
+        request.generated += tokens
+        request.target += tokens
+        if request.first_token_ps == NEVER:
             request.first_token_ps = now_ps
             self.shared.first_token(request)
         else:

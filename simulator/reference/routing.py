@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from simulator.fleet import Fleet
+from simulator.hashing import mixed
 from simulator.records import NO_POOL
 from simulator.reference.gangs import Gang
 from simulator.reference.prefixes import SentPrefixes
@@ -11,8 +12,6 @@ from simulator.reference.replica import Replica
 from simulator.reference.requests import Request, unservable_reason
 from simulator.steptime import IntArray
 from simulator.workload import Workload
-
-WORD = 2**32 - 1
 
 
 class Routing:
@@ -122,10 +121,3 @@ def _fewest_tokens(candidates: Sequence[Gang]) -> Gang:
 def _highest_hash(session: int, candidates: Sequence[Gang]) -> Gang:
     """Rendezvous hashing: a replica that comes or goes moves no session of the others."""
     return max(candidates, key=lambda gang: mixed(mixed(session) ^ gang.number))
-
-
-def mixed(word: int) -> int:
-    """A 32-bit hash of a 32-bit number, one to one: lowbias32 of Chris Wellons's hash prospector (2018)."""
-    word = ((word ^ (word >> 16)) * 0x7FEB352D) & WORD
-    word = ((word ^ (word >> 15)) * 0x846CA68B) & WORD
-    return word ^ (word >> 16)

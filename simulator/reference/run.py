@@ -28,11 +28,12 @@ def simulate_reference(
     fleet: Fleet,
     workload: Workload,
     draws: IntArray,
+    word: int = 0,
     until_ps: int | None = None,
     on_progress: Callable[[float], bool] | None = None,
 ) -> EventLog:
     """Run the workload to its end; with `until_ps`, begin no step and start no idle instant at or after that time."""
-    run = _Run(fleet, workload, draws, until_ps)
+    run = _Run(fleet, workload, draws, word, until_ps)
     instants = 0
     while run.advance():
         instants += 1
@@ -46,9 +47,9 @@ def simulate_reference(
 
 
 class _Run:
-    def __init__(self, fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | None) -> None:
+    def __init__(self, fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_ps: int | None) -> None:
         self.fleet, self.workload, self.until_ps = fleet, workload, until_ps
-        self.shared = Shared(len(workload), self._end, self._first_token)
+        self.shared = Shared(len(workload), self._end, self._first_token, word)
         contents = [
             BlockContent(workload, pool.config.block_size) if pool.config.enable_prefix_caching else None
             for pool in fleet.pools

@@ -6,7 +6,7 @@ from typing import get_args
 import numpy as np
 from hypothesis import strategies as st
 
-from simulator import BlockHashes, EngineConfig, Fleet, KvGroup, Pool, StepTime, Workload
+from simulator import BlockHashes, EngineConfig, Fleet, KvGroup, Pool, Speculation, StepTime, Workload
 from simulator.fleet import ANY_LENGTH, Router
 
 MAX_LENGTH = 48
@@ -32,13 +32,27 @@ def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
         kv_allocation="paged" if cached or draw(st.integers(0, 4)) else "contiguous",
         kv_groups=draw(st.one_of(st.just((KvGroup(),)), kv_groups())),
         free_outside_window=draw(st.integers(0, 4)) > 0,
+        speculation=draw(st.one_of(st.none(), st.none(), speculations())),
+    )
+
+
+@st.composite
+def speculations(draw: st.DrawFn) -> Speculation:
+    """Few drafts or many, kept always, never or now and then."""
+    count = draw(st.integers(1, 5))
+    ratio = st.sampled_from([0.0, 0.5, 0.8, 1.0])
+    each = draw(st.booleans())
+    return Speculation(
+        draft_tokens=count,
+        acceptance_ratio=tuple(draw(ratio) for _ in range(count)) if each else draw(ratio),
+        lookahead=draw(st.booleans()),
     )
 
 
 @st.composite
 def kv_groups(draw: st.DrawFn) -> tuple[KvGroup, ...]:
     """One group, with a window or without, or a few."""
-    windows = st.one_of(st.none(), st.integers(1, 30))
+    windows = st.one_of(st.none(), st.integers(2, 30))
     return tuple(draw(st.lists(st.builds(KvGroup, windows, st.integers(1, 2)), min_size=1, max_size=2)))
 
 
@@ -56,6 +70,7 @@ def step_times(draw: st.DrawFn, config: EngineConfig) -> StepTime:
         prefill_seq_ps=draw(st.integers(0, 50)),
         window_tokens=window,
         window_context_ps=rng.integers(0, 1000, config.max_num_seqs + 1) if window else None,
+        draft_ps=rng.integers(0, 1000, config.max_num_seqs + 1) if draw(st.booleans()) else None,
     )
 
 

@@ -15,11 +15,11 @@ Run = tuple[EngineConfig, StepTime, Workload]
 def simulate(config: EngineConfig, step_time: StepTime, workload: Workload) -> EventLog:
     """On the fast engine, or on the reference where only that knows a policy."""
     try:
-        return simulate_on(config, step_time, workload)
+        return simulate_on(config, step_time, workload, rng=np.random.default_rng(7))
     except SimulatorError as error:
         if error.code != "not_yet":
             raise
-        return simulate_on(config, step_time, workload, engine="reference")
+        return simulate_on(config, step_time, workload, rng=np.random.default_rng(7), engine="reference")
 
 
 @settings(max_examples=150, deadline=None)
@@ -29,7 +29,8 @@ def test_nobody_is_lost_and_tokens_are_conserved(run: Run) -> None:
     done = log.outcome == FINISHED
     assert (done | (log.outcome == UNSERVABLE)).all()
     assert (log.generated_tokens == np.where(done, log.output_tokens, 0)).all()
-    assert log.itl_count.sum() == (log.output_tokens[done] - 1).sum()
+    gaps = (log.output_tokens[done] - 1).sum()
+    assert gaps / run[0].decode_tokens <= log.itl_count.sum() <= gaps
     computed = (log.prompt_tokens - log.cached_tokens)[done].sum()
     assert log.prefill_tokens >= computed
     if not log.preemptions.any():
@@ -56,7 +57,7 @@ def test_the_pool_and_the_seats_are_never_exceeded(run: Run) -> None:
     assert log.kv_block_ps <= log.busy_ps * config.num_blocks
     assert 0 <= log.kv_waste_ratio <= 1
     assert log.seat_ps <= log.busy_ps * config.max_num_seqs
-    assert log.generated_tokens.sum() <= log.steps * config.max_num_seqs
+    assert log.generated_tokens.sum() <= log.steps * config.max_num_seqs * config.decode_tokens
 
 
 @settings(max_examples=150, deadline=None)

@@ -11,13 +11,20 @@ def schedule_running(config: EngineConfig, queues: Queues, step: Step) -> int:
     position = 0
     while position < len(queues.running) and budget > 0:
         request = queues.running[position]
-        tokens = min(request.target - request.computed, budget)
+        tokens = min(tokens_wanted(config, request), budget)
         if not _make_room(queues, step, request, tokens):
             break
         step.chunks.append((request, tokens))
         budget -= tokens
         position += 1
     return budget
+
+
+def tokens_wanted(config: EngineConfig, request: Request) -> int:
+    """What is left of a running request's prompt, or what it decodes in a step: no draft beyond the longest length."""
+    if request.prefilling:
+        return request.target - request.computed
+    return min(config.decode_tokens, config.max_model_len - 1 - request.computed)
 
 
 def _make_room(queues: Queues, step: Step, request: Request, tokens: int) -> bool:
