@@ -7,7 +7,7 @@ from simulator.benchmark import WORKLOADS, BenchmarkRow, Clocks, run_benchmark
 
 __all__ = ["WORKLOADS", "BenchmarkRow", "Clocks", "SimulatorError", "benchmark_table", "run_benchmark"]
 
-# What the project aims at, requests per CPU second of one core ("week": CPU seconds), and what others are known to do on
+# What the project aims at, requests per CPU second of one core, and what others are known to do on
 # the like of it, as they or their users say: Vidur and BLIS by their own event loops, NVIDIA's Dynamo replay engine
 # (Rust) with its iterations, fleet-sim without any.
 _GOALS = {
