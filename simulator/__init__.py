@@ -16,6 +16,7 @@
 """
 
 from simulator.config import EngineConfig
+from simulator.content import PrefixReuse, prefix_reuse, shareable_tokens, shared_tokens
 from simulator.control import Autoscaling, Outage, draw_outages
 from simulator.engine import simulate, simulate_fleet
 from simulator.errors import SimulationCancelled, SimulatorError
@@ -73,6 +74,7 @@ __all__ = [
     "LittlesLaw",
     "Outage",
     "Pool",
+    "PrefixReuse",
     "RampMisses",
     "ReplicaTotals",
     "Series",
@@ -97,10 +99,13 @@ __all__ = [
     "lognormal_tokens",
     "merge_workloads",
     "poisson_arrivals_ps",
+    "prefix_reuse",
     "ramp_misses",
     "replay_arrivals_ps",
     "shaped_arrivals_ps",
+    "shareable_tokens",
     "shared_prefix",
+    "shared_tokens",
     "simulate",
     "simulate_fleet",
     "summarise",

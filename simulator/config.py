@@ -26,6 +26,8 @@ class EngineConfig:
     max_model_len           prompt plus output of one request, in tokens
     enable_chunked_prefill  split a prompt that exceeds the rest of the budget; else it waits for a step it fits into
     enable_prefix_caching   keep full blocks by chained hash, evict the least recently used first
+    partial_block_hits      a hit may end inside a block, whose beginning is copied (TensorRT-LLM, and radix trees)
+    isolate_tenants         tenants do not find each other's blocks (a cache salt each)
     reserve_full_isl        admission asks for room for the whole prompt, not only for its first chunk
     watermark_ratio         share of the pool that admission leaves free (not applied when nothing is running)
     kv_allocation           `paged`: blocks on demand. `contiguous`: `max_model_len` reserved at admission
@@ -47,6 +49,8 @@ class EngineConfig:
     block_size: int = 16
     enable_chunked_prefill: bool = True
     enable_prefix_caching: bool = False
+    partial_block_hits: bool = False
+    isolate_tenants: bool = False
     reserve_full_isl: bool = True
     watermark_ratio: float = 0.0
     kv_allocation: KvAllocation = "paged"
@@ -70,6 +74,7 @@ class EngineConfig:
         object.__setattr__(self, "kv_groups", tuple(self.kv_groups))
         check_groups(self.kv_groups)
         self._check_budget()
+        self._check_cache()
         self._check_gang()
 
     def _check_budget(self) -> None:
@@ -85,8 +90,15 @@ class EngineConfig:
                 "max_num_batched_tokens",
                 f"must be at least max_model_len ({self.max_model_len}) when prompts are not chunked",
             )
+
+    def _check_cache(self) -> None:
         if self.enable_prefix_caching and self.kv_allocation == "contiguous":
             raise SimulatorError("incompatible", "enable_prefix_caching", "needs paged KV allocation")
+        for field in ("partial_block_hits", "isolate_tenants"):
+            if getattr(self, field) and not self.enable_prefix_caching:
+                raise SimulatorError("incompatible", field, "needs enable_prefix_caching")
+        if self.partial_block_hits and set(self.windows) != {None}:
+            raise SimulatorError("incompatible", "partial_block_hits", "blocks of a window are found whole or not")
 
     def _check_gang(self) -> None:
         for field in ("attention_dp_ranks", "pipeline_stages"):

@@ -6,12 +6,12 @@ from typing import Literal
 import numpy as np
 
 from simulator.config import EngineConfig
+from simulator.content import check_block_size
 from simulator.errors import SimulatorError, require_int
 from simulator.fast import simulate_fast
 from simulator.fleet import Fleet, Pool
 from simulator.records import EventLog
 from simulator.reference import simulate_reference
-from simulator.reference.requests import BlockContent
 from simulator.steptime import IntArray, StepTime
 from simulator.workload import Workload
 
@@ -58,7 +58,7 @@ def simulate_fleet(
         until_ps = require_int("until_ps", until_ps, 0, 2**61)
     for pool in fleet.pools:
         if pool.config.enable_prefix_caching:
-            BlockContent(workload, pool.config.block_size)  # refuses recorded blocks that this size does not divide
+            check_block_size(workload, pool.config.block_size)
     draws, word = _draws(fleet, workload, rng), _word(fleet, rng)
     if engine == "fast":
         return simulate_fast(fleet, workload, draws, word, until_ps, on_progress)

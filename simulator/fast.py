@@ -71,6 +71,10 @@ def _refuse_unsupported(fleet: Fleet, workload: Workload) -> None:
             raise SimulatorError("not_yet", "kv_groups", "the fast engine knows one group of full attention only")
         if pool.config.speculation is not None:
             raise SimulatorError("not_yet", "speculation", "the fast engine does not know drafts")
+        if pool.config.partial_block_hits or pool.config.isolate_tenants:
+            raise SimulatorError("not_yet", "partial_block_hits", "the fast engine finds whole blocks of all tenants")
+    if workload.front_tokens is not None:
+        raise SimulatorError("not_yet", "front_tokens", "the fast engine does not know tokens in front")
     if workload.think_ps is not None:
         raise SimulatorError("not_yet", "think_ps", "the fast engine knows no think time")
 

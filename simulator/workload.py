@@ -27,6 +27,7 @@ class ColumnRule(NamedTuple):
 OPTIONAL_COLUMNS: Mapping[str, ColumnRule] = {
     "prefix_group": ColumnRule(-1, 2**31 - 1, -1),
     "prefix_tokens": ColumnRule(0, MAX_TOKENS, 0),
+    "front_tokens": ColumnRule(0, MAX_TOKENS, 0),
     "think_ps": ColumnRule(0, MAX_TIME_PS, 0),
     "tenant": ColumnRule(0, 2**31 - 1, 0),
     "priority": ColumnRule(0, MAX_PRIORITY, 0),
@@ -73,6 +74,8 @@ class Workload:
     prefix_tokens                 how many tokens of the prompt are the group's
     block_hashes                  recorded content instead of groups
     concurrency                   closed loop: at most this many in flight (below); None: open
+    front_tokens                  tokens of its own (a time, a request's number) before the group's tokens or before the
+                                  recorded blocks: with them no beginning is the same; default 0
     think_ps                      closed loop: time between an answer and the next question (below); default 0
     tenant                        whose request it is; default 0
     priority                      0 (most urgent, the default) to 255
@@ -100,6 +103,7 @@ class Workload:
     block_hashes: BlockHashes | None = None
     concurrency: int | None = None
     think_ps: IntArray | None = None
+    front_tokens: IntArray | None = None
     tenant: IntArray | None = None
     priority: IntArray | None = None
     session: IntArray | None = None
@@ -184,7 +188,7 @@ class Workload:
             return
         if self.block_hashes is not None:
             raise SimulatorError("ambiguous", "block_hashes", "give prefix groups or recorded hashes, not both")
-        if (self.prefix_tokens > self.prompt_tokens).any():
+        if (self.prefix_tokens + self.column("front_tokens") > self.prompt_tokens).any():
             raise SimulatorError("prefix_too_long", "prefix_tokens", "a prefix cannot be longer than its prompt")
 
     def _check_hashes(self) -> None:

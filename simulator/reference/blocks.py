@@ -22,6 +22,8 @@ class BlockPool:
         self._references = [0] * num_blocks
         self._key_of: dict[int, Key] = {}
         self._block_of: dict[Key, int] = {}
+        self._begun: dict[Key, tuple[int, int]] = {}
+        self._beginning_of: dict[int, Key] = {}
 
     @property
     def free(self) -> int:
@@ -56,6 +58,7 @@ class BlockPool:
         taken = [self._free.popitem(last=False)[0] for _ in range(count)]
         for block in taken:
             self._forget(block)
+            self._forget_beginning(block)
             self._references[block] = 1
         return taken
 
@@ -78,6 +81,25 @@ class BlockPool:
         self._forget(block)
         self._block_of[key] = block
         self._key_of[block] = key
+
+    def beginning(self, key: Key, block_size: int) -> int:
+        """How many tokens of this content some block begins with: all, if it is published whole."""
+        return block_size if key in self._block_of else self._begun.get(key, (NOWHERE, 0))[1]
+
+    def begin(self, block: int, key: Key, tokens: int) -> None:
+        """`block` begins with `tokens` tokens of this content: kept is the block with most, the newest of equals."""
+        older, most = self._begun.get(key, (NOWHERE, 0))
+        if most > tokens:
+            return
+        self._forget_beginning(older)
+        self._forget_beginning(block)
+        self._begun[key] = (block, tokens)
+        self._beginning_of[block] = key
+
+    def _forget_beginning(self, block: int) -> None:
+        key = self._beginning_of.pop(block, None)
+        if key is not None:
+            del self._begun[key]
 
     def _forget(self, block: int) -> None:
         key = self._key_of.pop(block, None)

@@ -1,10 +1,10 @@
 """Block tables: which blocks of the pool hold which tokens of a request, in every layer group."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from simulator.config import EngineConfig
 from simulator.reference.blocks import NOWHERE, BlockPool
+from simulator.reference.content import Content
 from simulator.reference.requests import Request
 
 
@@ -30,12 +30,13 @@ class KvManager:
         self.windows = config.windows
         self.contiguous = config.kv_allocation == "contiguous"
 
-    def find(self, keys: Sequence[int], target: int) -> Hits:
+    def find(self, content: Content, target: int) -> Hits:
         """The longest hit: all its blocks in tables that keep all, those of the last window in the others.
 
-        Whole blocks count, and of `target` tokens one is left to compute: the step must give the next token.
+        Whole blocks are held in common; with `partial_block_hits`, the tokens with which a block begins behind them are
+        copied. Of `target` tokens one is left to compute: the step must give the next token.
         """
-        keys = keys[: (target - 1) // self.config.block_size]
+        keys = content.keys[: (target - 1) // self.config.block_size]
         found = [[self.pool.find((table, key)) for key in keys] for table in range(len(self.windows))]
         runs = [_runs(blocks) for blocks in found]
         length = len(keys)
@@ -43,7 +44,7 @@ class KvManager:
             length -= 1
         useless = [self._useless(length * self.config.block_size, window) for window in self.windows]
         return Hits(
-            length * self.config.block_size,
+            length * self.config.block_size + self._copied(content, length, target),
             [[NOWHERE] * gone + blocks[gone:length] for gone, blocks in zip(useless, found, strict=True)],
         )
 
@@ -62,6 +63,7 @@ class KvManager:
         for table in hits.tables:
             self.pool.hold(table)
         request.tables, request.computed, request.published = hits.tables, hits.tokens, len(hits.tables[0])
+        request.begun = False
         self._take(request, tokens)
 
     def make_ready(self, request: Request) -> None:
@@ -90,12 +92,18 @@ class KvManager:
         request.tables = []
 
     def publish(self, request: Request) -> None:
-        """Offer the blocks that are full and computed to the prefix cache."""
-        for index in range(request.published, min(len(request.keys), request.computed // self.config.block_size)):
+        """Offer the blocks that are full and computed to the prefix cache, and the one where the shared tokens end."""
+        content, size = request.content, self.config.block_size
+        for index in range(request.published, min(len(content.keys), request.computed // size)):
             for number, table in enumerate(request.tables):
                 if table[index] != NOWHERE:
-                    self.pool.publish(table[index], (number, request.keys[index]))
+                    self.pool.publish(table[index], (number, content.keys[index]))
             request.published = index + 1
+        begun, rest = divmod(content.leading_tokens, size)
+        if self.config.partial_block_hits and rest and not request.begun and request.computed >= content.leading_tokens:
+            for number, table in enumerate(request.tables):
+                self.pool.begin(table[begun], (number, content.beginnings[begun]), rest)
+            request.begun = True
 
     def tokens_held(self, requests: list[tuple[Request, int]]) -> int:
         """Tokens in the blocks that these requests hold when they have computed so many; a shared block counts once."""
@@ -105,6 +113,15 @@ class KvManager:
                 gone = sum(block == NOWHERE for block in table)
                 held += min(computed - gone * size, (len(table) - gone) * size)
         return held - self.pool.shared * size
+
+    def _copied(self, content: Content, length: int, target: int) -> int:
+        """Tokens behind a hit of `length` blocks that some block begins with; they are copied before it is evicted."""
+        size = self.config.block_size
+        wanted = min(content.leading_tokens, target - 1) - length * size
+        if not self.config.partial_block_hits or wanted <= 0:
+            return 0
+        name = content.beginnings[length]
+        return min(wanted, *(self.pool.beginning((table, name), size) for table in range(len(self.windows))))
 
     def _places(self, request: Request, tokens: int) -> int:
         return min(request.computed + tokens + self.config.lookahead_tokens, self.config.max_model_len)

@@ -11,6 +11,7 @@ class SentPrefixes:
 
     def __init__(self, workload: Workload, replicas: int) -> None:
         self._workload = workload
+        self._fronts = workload.column("front_tokens")
         self._group_tokens: list[dict[int, int]] = [{} for _ in range(replicas)]
         self._ids: list[set[int]] = [set() for _ in range(replicas)]
 
@@ -34,11 +35,13 @@ class SentPrefixes:
         self._ids[replica].update(self._chain(number))
 
     def _group(self, number: int) -> int:
-        return -1 if self._workload.prefix_group is None else int(self._workload.prefix_group[number])
+        if self._workload.prefix_group is None or self._fronts[number]:
+            return -1
+        return int(self._workload.prefix_group[number])
 
     def _chain(self, number: int) -> list[int]:
         hashes = self._workload.block_hashes
-        if hashes is None:
+        if hashes is None or self._fronts[number]:
             return []
         chain: list[int] = hashes.ids[int(hashes.offsets[number]) : int(hashes.offsets[number + 1])].tolist()
         return chain

@@ -7,9 +7,10 @@ import numpy as np
 
 from simulator.config import EngineConfig
 from simulator.records import FINISHED, ITL_BINS, ITL_SLICES, NEVER, ReplicaTotals, itl_bin, itl_slice_of
+from simulator.reference.content import NOTHING, BlockContent, Content
 from simulator.reference.kv import KvManager
 from simulator.reference.queues import Queues, Step
-from simulator.reference.requests import BlockContent, Request
+from simulator.reference.requests import Request
 from simulator.reference.schedulers import make_scheduler
 from simulator.reference.series import Bin, Bins
 from simulator.speculation import draw
@@ -57,7 +58,7 @@ class Replica:
     def receive(self, request: Request) -> None:
         """A request joins the waiting line."""
         request.replica = self.number
-        request.keys = self._keys(request)
+        request.content = self._content(request)
         self.outstanding += 1
         self.outstanding_tokens += request.prompt_tokens
         self.queues.waiting.append(request)
@@ -91,12 +92,12 @@ class Replica:
         self.scheduler = make_scheduler(self.config, self.queues)
         self.outstanding = self.outstanding_tokens = 0
 
-    def _keys(self, request: Request) -> list[int]:
-        return [] if self.content is None else self.content.keys(request.number)
+    def _content(self, request: Request) -> Content:
+        return NOTHING if self.content is None else self.content.of(request.number)
 
     def cached_tokens(self, request: Request) -> int:
         """Prompt tokens that the prefix cache holds now of a request that has not been sent yet."""
-        return self.queues.kv.find(self._keys(request), request.prompt_tokens).tokens
+        return self.queues.kv.find(self._content(request), request.prompt_tokens).tokens
 
     def pending_tokens(self) -> int:
         """Uncached prompt tokens, as asked for by a router, of the requests here that have no token yet."""

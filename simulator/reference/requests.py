@@ -1,12 +1,10 @@
-"""One request's state inside the reference engine, and the content of its blocks."""
+"""One request's state inside the reference engine."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from simulator.config import EngineConfig
-from simulator.errors import SimulatorError
 from simulator.records import NEVER, TOO_LONG_FOR_CONTEXT, TOO_LONG_FOR_POOL, UNFINISHED
-from simulator.workload import Workload
+from simulator.reference.content import NOTHING, Content
 
 
 @dataclass(slots=True, eq=False)
@@ -14,9 +12,9 @@ class Request:
     """A request between arrival and end; see EventLog for the times.
 
     computed  tokens whose KV is in the pool;  target: tokens to compute before the next token comes out
-    keys      content of its full blocks, chained: equal keys mean equal tokens up to there
-              (none where nothing is cached)
+    content   what its blocks hold (nothing where nothing is cached)
     tables    its blocks, see KvManager;  published: how many leading ones have been offered to the prefix cache
+    begun     whether the block that its leading tokens reach into has been offered
     uncached_tokens  prompt tokens that the cache lacked when a router asked
     """
 
@@ -24,12 +22,13 @@ class Request:
     arrival_ps: int
     prompt_tokens: int
     output_tokens: int
-    keys: Sequence[int] = ()
+    content: Content = NOTHING
     generated: int = 0
     computed: int = 0
     target: int = 0
     tables: list[list[int]] = field(default_factory=list)
     published: int = 0
+    begun: bool = False
     prefilling: bool = True
     admitted_ps: int = NEVER
     first_token_ps: int = NEVER
@@ -59,44 +58,3 @@ def unservable_reason(config: EngineConfig, prompt_tokens: int, output_tokens: i
     if config.final_blocks(prompt_tokens, output_tokens) > config.num_blocks:
         return TOO_LONG_FOR_POOL
     return 0
-
-
-class BlockContent:
-    """Names the content of every full block of a request's tokens: shared beginnings get shared names.
-
-    A name is a small int that stands for the block and all before it.
-    """
-
-    def __init__(self, workload: Workload, block_size: int) -> None:
-        self._workload = workload
-        self._block_size = block_size
-        self._names: dict[tuple[str, int, int], int] = {}
-        hashes = workload.block_hashes
-        if hashes is not None and hashes.block_tokens % block_size:
-            raise SimulatorError(
-                "incompatible",
-                "block_size",
-                f"recorded blocks of {hashes.block_tokens} tokens need a block size that divides them",
-            )
-
-    def keys(self, number: int) -> list[int]:
-        """Keys of all full blocks of request `number`, prompt and output, in chain order."""
-        workload, size = self._workload, self._block_size
-        total = int(workload.prompt_tokens[number] + workload.output_tokens[number])
-        shared = self._shared(number)
-        own = [("own", number, index) for index in range(len(shared), total // size)]
-        return [self._names.setdefault(key, len(self._names)) for key in shared + own]
-
-    def _shared(self, number: int) -> list[tuple[str, int, int]]:
-        workload, size = self._workload, self._block_size
-        if workload.prefix_group is not None and workload.prefix_tokens is not None:
-            group = int(workload.prefix_group[number])
-            blocks = int(workload.prefix_tokens[number]) // size if group >= 0 else 0
-            return [("group", group, index) for index in range(blocks)]
-        hashes = workload.block_hashes
-        if hashes is None:
-            return []
-        ids = hashes.ids[int(hashes.offsets[number]) : int(hashes.offsets[number + 1])].tolist()
-        parts = hashes.block_tokens // size
-        full = int(workload.prompt_tokens[number]) // size
-        return [("hash", block_id, part) for block_id in ids for part in range(parts)][:full]

@@ -13,10 +13,11 @@ import numpy as np
 from simulator.errors import SimulationCancelled, beyond_horizon
 from simulator.fleet import Fleet
 from simulator.records import FINISHED, NEVER, UNSERVABLE, EventLog, pack_itl
+from simulator.reference.content import BlockContent
 from simulator.reference.control import Control
 from simulator.reference.gangs import Gang, Pipeline
 from simulator.reference.replica import Replica, Shared
-from simulator.reference.requests import BlockContent, Request
+from simulator.reference.requests import Request
 from simulator.reference.routing import Routing
 from simulator.steptime import HORIZON_PS, IntArray
 from simulator.workload import Workload
@@ -51,8 +52,7 @@ class _Run:
         self.fleet, self.workload, self.until_ps = fleet, workload, until_ps
         self.shared = Shared(len(workload), self._end, self._first_token, word)
         contents = [
-            BlockContent(workload, pool.config.block_size) if pool.config.enable_prefix_caching else None
-            for pool in fleet.pools
+            BlockContent(workload, pool.config) if pool.config.enable_prefix_caching else None for pool in fleet.pools
         ]
         self.replicas = [
             Replica(number, place, pool.config.member, pool.step_time, contents[place], self.shared)

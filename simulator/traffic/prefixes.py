@@ -84,15 +84,9 @@ def layered_prefix(
 def with_front_token(workload: Workload) -> Workload:
     """Every prompt with one token of its own in front (a time stamp, a request number): no two begin alike any more.
 
-    Prompts and shared prefixes are one token longer, and nothing of them can be found in a prefix cache.
+    Prompts are one token longer. They share what they shared, but nothing of it can be found in a prefix cache.
     """
-    return replace(
-        workload,
-        prompt_tokens=workload.prompt_tokens + 1,
-        prefix_group=None,
-        prefix_tokens=None,
-        block_hashes=None,
-    )
+    return replace(workload, prompt_tokens=workload.prompt_tokens + 1, front_tokens=workload.column("front_tokens") + 1)
 
 
 def as_block_hashes(workload: Workload, block_tokens: int) -> Workload:

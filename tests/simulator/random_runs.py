@@ -18,6 +18,8 @@ def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
     block_size = draw(st.sampled_from([1, 2, 4]))
     chunked = draw(st.booleans())
     cached = draw(st.booleans()) if caching is None else caching
+    groups, freeing = draw(st.one_of(st.just((KvGroup(),)), kv_groups())), draw(st.integers(0, 4)) > 0
+    windowed = freeing and any(group.window_tokens for group in groups)
     return EngineConfig(
         scheduler=draw(st.sampled_from(["vllm_v1", "vllm_v1", "vllm_v1", "static"])),
         max_num_seqs=seats,
@@ -27,11 +29,13 @@ def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
         max_model_len=MAX_LENGTH,
         enable_chunked_prefill=chunked,
         enable_prefix_caching=cached,
+        partial_block_hits=cached and not windowed and draw(st.booleans()),
+        isolate_tenants=cached and draw(st.integers(0, 3)) == 0,
         reserve_full_isl=draw(st.booleans()),
         watermark_ratio=draw(st.sampled_from([0.0, 0.05, 0.3])),
         kv_allocation="paged" if cached or draw(st.integers(0, 4)) else "contiguous",
-        kv_groups=draw(st.one_of(st.just((KvGroup(),)), kv_groups())),
-        free_outside_window=draw(st.integers(0, 4)) > 0,
+        kv_groups=groups,
+        free_outside_window=freeing,
         speculation=draw(st.one_of(st.none(), st.none(), speculations())),
     )
 
@@ -93,7 +97,13 @@ def workloads(draw: st.DrawFn, config: EngineConfig, step_time: StepTime) -> Wor
         hashes = recorded(rng, prompt, config.block_size * draw(st.integers(1, 2)))
     concurrency = draw(st.one_of(st.none(), st.integers(1, 8)))
     think = rng.integers(0, 2 * mean_gap + 1, count) if concurrency and draw(st.booleans()) else None
-    return Workload(arrival, prompt, output, group, tokens, hashes, concurrency, think)
+    tenant = rng.integers(0, 2, count) if draw(st.booleans()) else None
+    front = None
+    if draw(st.integers(0, 5)) == 0:
+        front = rng.integers(0, 2, count) * np.minimum(1, prompt - (0 if tokens is None else tokens))
+    return Workload(
+        arrival, prompt, output, group, tokens, hashes, concurrency, think_ps=think, tenant=tenant, front_tokens=front
+    )
 
 
 def recorded(rng: np.random.Generator, prompt: np.ndarray, block_tokens: int) -> BlockHashes:

@@ -30,7 +30,7 @@ def test_one_request_of_four_steps_by_hand() -> None:
 @settings(max_examples=60, deadline=None)
 @given(runs())
 def test_bins_add_up_to_the_run(run) -> None:  # type: ignore[no-untyped-def]
-    log = simulate(*run, engine="reference")
+    log = simulate(*run, rng=np.random.default_rng(1), engine="reference")
     series = log.series
     assert series.steps.sum() == log.steps
     assert series.busy_ps.sum() == log.busy_ps

@@ -57,6 +57,7 @@ def test_a_workload_without_columns_means_their_defaults() -> None:
     assert {name: set(plain.column(name).tolist()) for name in OPTIONAL_COLUMNS} == {
         "prefix_group": {-1},
         "prefix_tokens": {0},
+        "front_tokens": {0},
         "think_ps": {0},
         "tenant": {0},
         "priority": {0},
@@ -129,7 +130,7 @@ def test_the_engine_sends_a_closed_loop_as_defined(data: st.DataObject) -> None:
     config = data.draw(configs())
     step_time = data.draw(step_times(config))
     loop = replace(data.draw(random_workloads(config, step_time)), concurrency=data.draw(st.integers(1, 8)))
-    log = simulate(config, step_time, loop, engine="reference")
+    log = simulate(config, step_time, loop, rng=np.random.default_rng(1), engine="reference")
     assert log.arrival_ps.tolist() == sent_ps(loop, log.finish_ps).tolist()
 
 

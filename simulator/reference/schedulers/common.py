@@ -55,7 +55,7 @@ def admit_head(config: EngineConfig, queues: Queues, step: Step, budget: int, wh
     whole  room is asked for its whole prompt, not only for the first chunk;  margin_blocks  left free beside it
     """
     request, kv = queues.waiting[0], queues.kv
-    hits = kv.find(request.keys, request.target)
+    hits = kv.find(request.content, request.target)
     if not config.enable_chunked_prefill and request.target - hits.tokens > budget:
         return 0
     tokens = min(request.target - hits.tokens, budget)
