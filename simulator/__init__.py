@@ -15,6 +15,7 @@
 (400, 'steady', 1.0)
 """
 
+from simulator.admission import Admission
 from simulator.config import EngineConfig
 from simulator.content import PrefixReuse, prefix_reuse, shareable_tokens, shared_tokens
 from simulator.control import Autoscaling, Outage, draw_outages
@@ -58,6 +59,7 @@ from simulator.workload import NO_DEADLINE_PS, BlockHashes, Workload
 __all__ = [
     "NO_DEADLINE_PS",
     "SHAPES",
+    "Admission",
     "Autoscaling",
     "BlockHashes",
     "CutTokens",

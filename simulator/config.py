@@ -9,7 +9,9 @@ from simulator.speculation import Speculation
 
 Scheduler = Literal["vllm_v1", "static"]
 KvAllocation = Literal["paged", "contiguous"]
+Order = Literal["fcfs", "priority", "longest_prefix", "fair"]
 MAX_GANG = 256
+MAX_TENANT_WEIGHT = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,13 @@ class EngineConfig:
     reserve_full_isl        admission asks for room for the whole prompt, not only for its first chunk
     watermark_ratio         share of the pool that admission leaves free (not applied when nothing is running)
     kv_allocation           `paged`: blocks on demand. `contiguous`: `max_model_len` reserved at admission
+    order                   who is let in next. `fcfs`; `priority`: by priority class, then arrival, and in `vllm_v1`
+                            the last of the worst class is preempted (else the tail of the running list);
+                            `longest_prefix`: by cached prefix (SGLang's lpm); `fair`: the tenant that was served the
+                            fewest tokens for its weight. Preempted ones stand before others of their class or tenant
+    tenant_weights          `fair`: the weight of tenant 0, 1, ..., 1 for those beyond its end
+    long_prefill_token_threshold   `vllm_v1`: most tokens of one prompt in one step; 0: no limit but the budget. So
+                            several prompts may be partly computed at once (vLLM V1 has no other limit on them)
     attention_dp_ranks      engines that make up a replica and step together, each with a waiting line, seats and a KV
                             pool of its own: max_num_seqs, max_num_batched_tokens and num_blocks are of one rank
     pipeline_stages         stages that a step passes through, with as many micro-batches in flight: seats and blocks
@@ -54,6 +63,9 @@ class EngineConfig:
     reserve_full_isl: bool = True
     watermark_ratio: float = 0.0
     kv_allocation: KvAllocation = "paged"
+    order: Order = "fcfs"
+    tenant_weights: tuple[int, ...] = ()
+    long_prefill_token_threshold: int = 0
     attention_dp_ranks: int = 1
     pipeline_stages: int = 1
     kv_groups: tuple[KvGroup, ...] = (KvGroup(),)
@@ -75,6 +87,7 @@ class EngineConfig:
         check_groups(self.kv_groups)
         self._check_budget()
         self._check_cache()
+        self._check_order()
         self._check_gang()
 
     def _check_budget(self) -> None:
@@ -99,6 +112,28 @@ class EngineConfig:
                 raise SimulatorError("incompatible", field, "needs enable_prefix_caching")
         if self.partial_block_hits and set(self.windows) != {None}:
             raise SimulatorError("incompatible", "partial_block_hits", "blocks of a window are found whole or not")
+
+    def _check_order(self) -> None:
+        if self.order not in get_args(Order):
+            allowed = ", ".join(get_args(Order))
+            raise SimulatorError("unknown_policy", "order", f"must be one of {allowed}, got {self.order!r}")
+        if self.order == "longest_prefix" and not self.enable_prefix_caching:
+            raise SimulatorError("incompatible", "order", "longest_prefix needs enable_prefix_caching")
+        if self.order != "fcfs" and self.scheduler == "static":
+            raise SimulatorError("incompatible", "order", "static batches are formed first come first served")
+        weights = tuple(require_int("tenant_weights", weight, 1, MAX_TENANT_WEIGHT) for weight in self.tenant_weights)
+        object.__setattr__(self, "tenant_weights", weights)
+        if weights and self.order != "fair":
+            raise SimulatorError("incompatible", "tenant_weights", "are for the order fair")
+        limit = require_int("long_prefill_token_threshold", self.long_prefill_token_threshold, 0)
+        object.__setattr__(self, "long_prefill_token_threshold", limit)
+        if limit and (self.scheduler != "vllm_v1" or not self.enable_chunked_prefill):
+            raise SimulatorError("incompatible", "long_prefill_token_threshold", "is for vllm_v1 with chunked prefill")
+
+    @property
+    def longest_chunk(self) -> int:
+        """Most tokens of one prompt in one step."""
+        return self.long_prefill_token_threshold or self.max_num_batched_tokens
 
     def _check_gang(self) -> None:
         for field in ("attention_dp_ranks", "pipeline_stages"):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.admission import NO_LIMITS
 from simulator.config import EngineConfig
 from simulator.errors import SimulationCancelled, SimulatorError, beyond_horizon
 from simulator.fleet import ANY_LENGTH, Fleet, Pool
@@ -73,6 +74,10 @@ def _refuse_unsupported(fleet: Fleet, workload: Workload) -> None:
             raise SimulatorError("not_yet", "speculation", "the fast engine does not know drafts")
         if pool.config.partial_block_hits or pool.config.isolate_tenants:
             raise SimulatorError("not_yet", "partial_block_hits", "the fast engine finds whole blocks of all tenants")
+        if pool.config.order != "fcfs" or pool.config.long_prefill_token_threshold:
+            raise SimulatorError("not_yet", "order", "the fast engine knows neither orders nor the cap on long prompts")
+    if fleet.admission != NO_LIMITS:
+        raise SimulatorError("not_yet", "admission", "the fast engine knows no admission control")
     if workload.front_tokens is not None:
         raise SimulatorError("not_yet", "front_tokens", "the fast engine does not know tokens in front")
     if workload.think_ps is not None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, get_args
 
+from simulator.admission import NO_LIMITS, Admission
 from simulator.config import EngineConfig
 from simulator.control import Autoscaling, Outage
 from simulator.errors import SimulatorError, require_int
@@ -91,6 +92,7 @@ class Fleet:
 
     outages: replicas that are lost for a while. A request that finds no replica on waits at the gate, and is routed,
     first come first served, when one is.
+    admission       what is turned away, held, or dropped
     """
 
     pools: tuple[Pool, ...]
@@ -100,6 +102,7 @@ class Fleet:
     imbalance_requests: int = 64
     imbalance_percent: int = 150
     outages: tuple[Outage, ...] = ()
+    admission: Admission = NO_LIMITS
 
     def __post_init__(self) -> None:
         if not self.pools:

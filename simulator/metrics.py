@@ -9,7 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.errors import SimulatorError, require_number
-from simulator.records import FINISHED, ITL_SLICES, UNFINISHED, UNSERVABLE, EventLog
+from simulator.records import (
+    FINISHED,
+    ITL_SLICES,
+    REJECTED,
+    REJECTED_REASONS,
+    TIMED_OUT,
+    UNFINISHED,
+    UNSERVABLE,
+    EventLog,
+)
 from simulator.stability import Stability, judge_stability
 from simulator.statistics import (
     PERCENTILES,
@@ -104,6 +113,8 @@ class LittlesLaw:
 class Summary:
     """Figures of one run. Latencies and goodput leave out the warm-up; rates and means over time are of the whole run.
 
+    rejected, timed_out   turned away or dropped, apart by reason (see Admission), and given up by their clients: they
+                  have no latency of their own end, miss goodput, and their tokens are in no throughput
     basis         `stationary`: percentiles stand for the load (withheld when unstable); `run`: they are of this run
     ttft, ttft_admitted, tpot, e2e, normalised, queue   see Latencies
     itl           gaps between tokens, one value per gap, upper edge of bins 0.4 % wide
@@ -124,6 +135,9 @@ class Summary:
     finished: int
     unservable: int
     unfinished: int
+    rejected: int
+    rejected_by_reason: Mapping[str, int]
+    timed_out: int
     ttft: Latency
     ttft_admitted: Latency
     tpot: Latency
@@ -184,6 +198,11 @@ def summarise(
         finished=int((log.outcome == FINISHED).sum()),
         unservable=int((log.outcome == UNSERVABLE).sum()),
         unfinished=int((log.outcome == UNFINISHED).sum()),
+        rejected=int((log.outcome == REJECTED).sum()),
+        rejected_by_reason={
+            name: count for reason, name in REJECTED_REASONS.items() if (count := int((log.reason == reason).sum()))
+        },
+        timed_out=int((log.outcome == TIMED_OUT).sum()),
         itl=_itl(log, warmup_ratio, withheld),
         **{field.name: getattr(latencies, field.name) for field in fields(latencies)},
         goodput=tuple(goodput_of(log, target, counted) for target in slo),
@@ -305,14 +324,15 @@ def _rates(log: EventLog) -> dict[str, Any]:
     gap_s = (int(log.arrival_ps[arrived - 1]) - int(log.arrival_ps[0])) / PS_PER_S if arrived else 0.0
     end = max(1, log.end_ps)
     asked = int(log.prompt_tokens[admitted].sum())
+    made = int(log.generated_tokens[log.outcome != TIMED_OUT].sum())
     return {
         "duration_s": end_s,
         "offered_rps": (arrived - 1) / gap_s if gap_s else 0.0,
         "served_rps": _over(int(done.sum()), span_s),
         "sustained_rps": sustained_rps(log.finish_ps[done]),
         "prompt_tokens_per_s": _over(int(log.prompt_tokens[done].sum()), span_s),
-        "output_tokens_per_s": _over(int(log.generated_tokens.sum()), span_s),
-        "total_tokens_per_s": _over(int(log.prompt_tokens[done].sum() + log.generated_tokens.sum()), span_s),
+        "output_tokens_per_s": _over(made, span_s),
+        "total_tokens_per_s": _over(int(log.prompt_tokens[done].sum()) + made, span_s),
         "prefill_tokens_per_s": _over(log.prefill_tokens, span_s),
         "busy_ratio": log.busy_ps / end / len(log.replicas),
         "seats_mean": log.seat_ps / end,

@@ -10,14 +10,20 @@ from simulator.steptime import IntArray
 
 FloatArray = npt.NDArray[np.float64]
 
-FINISHED, UNSERVABLE, UNFINISHED = 0, 1, 2
+FINISHED, UNSERVABLE, UNFINISHED, REJECTED, TIMED_OUT = 0, 1, 2, 3, 4
 NO_REASON, TOO_LONG_FOR_CONTEXT, TOO_LONG_FOR_POOL, NO_POOL = 0, 1, 2, 3
-UNSERVABLE_REASONS = (
+QUEUE_FULL, KV_FULL, DEADLINE, TENANT_CAP = 4, 5, 6, 7
+REASONS = (
     "",
     "prompt and output together exceed max_model_len",
     "the request alone needs more KV blocks than the pool has",
     "no pool takes prompts of this length",
+    "the replica's waiting line was full",
+    "the replica's KV blocks were held beyond the limit",
+    "it was not admitted by its deadline",
+    "its tenant had as many requests as it may have",
 )
+REJECTED_REASONS = {QUEUE_FULL: "queue_full", KV_FULL: "kv_full", DEADLINE: "deadline", TENANT_CAP: "tenant_cap"}
 NEVER = -1
 
 # Gaps between tokens are counted in bins: exact below 2**8 ps, then 2**8 bins per doubling (0.4 % wide), apart for each
@@ -88,7 +94,8 @@ class EventLog:
     arrival_ps        sent (in a closed loop: when it really was)
     admitted_ps       first scheduled; -1 if never
     first_token_ps    end of the step that completed the prompt; -1 if never
-    finish_ps         last token; an unservable request ends at its arrival; -1 if unfinished
+    finish_ps         last token; arrival of one that was unservable or rejected there; when it was dropped; -1 if
+                      unfinished
     prompt_tokens, output_tokens   as asked for
     generated_tokens  as produced
     cached_tokens     prompt tokens found in the prefix cache at first admission (not those found again when resumed)
@@ -96,7 +103,7 @@ class EventLog:
     preempted_ps      time it spent preempted, waiting to be resumed
     failovers         how often its replica was lost; the time until it was admitted elsewhere is in preempted_ps
     replica           number of the engine it was sent to (ranks and lanes have their own); -1 if none
-    outcome           int8: FINISHED, UNSERVABLE, UNFINISHED;  reason: int8, index into UNSERVABLE_REASONS
+    outcome           int8: FINISHED, UNSERVABLE, UNFINISHED, REJECTED, TIMED_OUT;  reason: int8, index into REASONS
 
     end_ps            end of the run;  request_ps: for metrics to add
     waiting_ps        integral over time of waiting requests (preempted ones included), as a Python int
@@ -134,8 +141,8 @@ class EventLog:
         return int(self.arrival_ps.size)
 
     def reason_of(self, request: int) -> str:
-        """Why request number `request` was unservable ("" if it was not)."""
-        return UNSERVABLE_REASONS[int(self.reason[request])]
+        """Why request number `request` was unservable or rejected ("" if it was not)."""
+        return REASONS[int(self.reason[request])]
 
     def differences(self, other: "EventLog") -> list[str]:
         """Names of the fields in which two logs differ, bit for bit: empty when the runs were the same."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from simulator.records import UNSERVABLE, EventLog
+from simulator.records import REJECTED, UNSERVABLE, EventLog
 from simulator.steptime import PS_PER_S, IntArray
 
 MIN_REQUESTS = 40
@@ -15,6 +15,8 @@ MIN_REQUESTS = 40
 @dataclass(frozen=True, slots=True)
 class Stability:
     """Verdict over a run under a stationary load, judged on the second half of the time until the last arrival.
+
+    Requests that were turned away count nowhere.
 
     verdict               `steady`; `unstable`: the number in the system grew and the queue never emptied;
                           `unknown`: too few requests to tell
@@ -33,7 +35,7 @@ class Stability:
 
 def judge_stability(log: EventLog, warmup_ratio: float = 0.0) -> Stability:
     """Judge the run from its columns; the first `warmup_ratio` of the requests are left out."""
-    servable = log.outcome != UNSERVABLE
+    servable = (log.outcome != UNSERVABLE) & (log.outcome != REJECTED)
     arrivals = log.arrival_ps[servable]
     arrivals = arrivals[arrivals <= log.end_ps]
     window = arrivals[int(arrivals.size * warmup_ratio) :]

@@ -35,6 +35,18 @@ class Gang:
         """The rank that takes the next request: vLLM's rule, with counts of this instant."""
         return min(self.members, key=lambda rank: len(rank.queues.waiting) * WAITING_WEIGHT + len(rank.queues.running))
 
+    def expire(self, now_ps: int) -> None:
+        """Let go of requests whose time has passed, if steps can begin now."""
+        if all(member.end_ps is None for member in self.members):
+            for member in self.members:
+                member.expire(now_ps)
+
+    def due_ps(self) -> int | None:
+        """The last instant of the request whose time passes next, where no step under way looks after it."""
+        if any(member.end_ps is not None for member in self.members):
+            return None
+        return min((due for member in self.members if (due := member.due_ps()) is not None), default=None)
+
     def begin(self, now_ps: int) -> None:
         """Schedule a step of every rank, if none is under way and anyone can compute anything."""
         if any(member.end_ps is not None for member in self.members):
@@ -75,6 +87,14 @@ class Pipeline(Gang):
     def entry(self) -> Replica:
         """The lane with the fewest requests outstanding."""
         return min(self.members, key=lambda lane: lane.outstanding)
+
+    def expire(self, now_ps: int) -> None:
+        """Let go of requests whose time has passed, in lanes that may enter."""
+        if self.stage_end_ps[0] <= now_ps:
+            for lane in self.members:
+                if lane.end_ps is None:
+                    lane.hold(now_ps)
+                    lane.expire(now_ps)
 
     def begin(self, now_ps: int) -> None:
         """Let lanes without a step under way enter, while the first stage is free."""

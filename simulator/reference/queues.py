@@ -1,10 +1,10 @@
 """Where a replica's requests stand, and what a scheduler decides about them."""
 
-from collections import deque
 from dataclasses import dataclass, field
 
 from simulator.reference.blocks import BlockPool
 from simulator.reference.kv import KvManager
+from simulator.reference.lines import Line
 from simulator.reference.requests import Request
 
 
@@ -13,8 +13,8 @@ class Queues:
     """`running` in order of admission, `waiting` with the next one first."""
 
     kv: KvManager
+    waiting: Line
     running: list[Request] = field(default_factory=list)
-    waiting: deque[Request] = field(default_factory=deque)
 
     @property
     def pool(self) -> BlockPool:

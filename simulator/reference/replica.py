@@ -5,10 +5,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simulator.admission import Admission
 from simulator.config import EngineConfig
-from simulator.records import FINISHED, ITL_BINS, ITL_SLICES, NEVER, ReplicaTotals, itl_bin, itl_slice_of
+from simulator.records import FINISHED, ITL_BINS, ITL_SLICES, NEVER, NO_REASON, ReplicaTotals, itl_bin, itl_slice_of
 from simulator.reference.content import NOTHING, BlockContent, Content
+from simulator.reference.expiry import due_ps, expiry
 from simulator.reference.kv import KvManager
+from simulator.reference.lines import make_line
 from simulator.reference.queues import Queues, Step
 from simulator.reference.requests import Request
 from simulator.reference.schedulers import make_scheduler
@@ -21,12 +24,14 @@ from simulator.steptime import StepTime
 class Shared:
     """What all replicas of a run write to.
 
-    itl   gaps between tokens, counts[ITL_SLICES, ITL_BINS];  end: called with each finished request and the time
-    first_token: called with each request that has its first token;  word: the run's random bits, for drafts
+    itl  gaps between tokens, counts[ITL_SLICES, ITL_BINS]
+    end  called with each request that ends, its outcome, the reason if it has one, and the time
+    first_token  called with each request that has its first token;  word: the run's random bits, for drafts
     """
 
     requests: int
-    end: Callable[[Request, int, int], None]
+    admission: Admission
+    end: Callable[[Request, int, int, int], None]
     first_token: Callable[[Request], None]
     word: int
     bins: Bins = field(default_factory=Bins)
@@ -57,7 +62,8 @@ class Replica:
 
     def receive(self, request: Request) -> None:
         """A request joins the waiting line."""
-        request.replica = self.number
+        request.replica, request.joined = self.number, self.received
+        self.received += 1
         request.content = self._content(request)
         self.outstanding += 1
         self.outstanding_tokens += request.prompt_tokens
@@ -88,9 +94,10 @@ class Replica:
         self.end_ps, self.settled_ps = None, now_ps
 
     def _start_empty(self) -> None:
-        self.queues = Queues(KvManager(self.config))
+        kv = KvManager(self.config)
+        self.queues = Queues(kv, make_line(self.config, kv))
         self.scheduler = make_scheduler(self.config, self.queues)
-        self.outstanding = self.outstanding_tokens = 0
+        self.received = self.outstanding = self.outstanding_tokens = 0
 
     def _content(self, request: Request) -> Content:
         return NOTHING if self.content is None else self.content.of(request.number)
@@ -124,6 +131,7 @@ class Replica:
         """Schedule a step and say how long it takes this engine; None where nobody can compute anything."""
         if not self.busy:
             return None
+        self.queues.waiting.arrange()
         self.step = self.scheduler.schedule()
         self._note_moves(self.step, now_ps)
         return self._duration_ps(self.step) if self.step.chunks else None
@@ -141,6 +149,30 @@ class Replica:
         self.end_ps = None
         for request, tokens in self.step.chunks:
             self._compute(request, tokens, now_ps)
+
+    def expire(self, now_ps: int) -> None:
+        """Between steps: let go of those whose time has passed, in order of their numbers."""
+        if not self.shared.admission.expires:
+            return
+        for request in sorted((*self.queues.waiting, *self.queues.running), key=lambda one: one.number):
+            end = expiry(self.shared.admission, request, now_ps)
+            if end is not None:
+                self._let_go(request)
+                self.shared.end(request, *end, now_ps)
+
+    def due_ps(self) -> int | None:
+        """The last instant of the one here whose time passes next."""
+        dues = [due_ps(self.shared.admission, one) for one in (*self.queues.waiting, *self.queues.running)]
+        return min((due for due in dues if due is not None), default=None)
+
+    def _let_go(self, request: Request) -> None:
+        if request in self.queues.running:
+            self.queues.running.remove(request)
+            self.queues.kv.release(request)
+        else:
+            self.queues.waiting.remove(request)
+        self.outstanding -= 1
+        self.outstanding_tokens -= request.prompt_tokens
 
     def totals(self, paid_ps: int) -> ReplicaTotals:
         """Its sums over the run; `paid_ps`: how long it was switched on."""
@@ -233,6 +265,7 @@ class Replica:
         request.prefilling = False
         request.generated += tokens
         request.target += tokens
+        self.queues.waiting.charge(request, tokens)
         if request.first_token_ps == NEVER:
             request.first_token_ps = now_ps
             self.shared.first_token(request)
@@ -240,8 +273,5 @@ class Replica:
             self.shared.itl[self.itl_slice, itl_bin(now_ps - request.last_token_ps)] += 1
         request.last_token_ps = now_ps
         if request.generated == request.output_tokens:
-            self.queues.running.remove(request)
-            self.queues.kv.release(request)
-            self.outstanding -= 1
-            self.outstanding_tokens -= request.prompt_tokens
-            self.shared.end(request, FINISHED, now_ps)
+            self._let_go(request)
+            self.shared.end(request, FINISHED, NO_REASON, now_ps)

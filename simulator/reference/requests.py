@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from simulator.config import EngineConfig
 from simulator.records import NEVER, TOO_LONG_FOR_CONTEXT, TOO_LONG_FOR_POOL, UNFINISHED
 from simulator.reference.content import NOTHING, Content
+from simulator.workload import NO_DEADLINE_PS
 
 
 @dataclass(slots=True, eq=False)
@@ -16,16 +17,22 @@ class Request:
     tables    its blocks, see KvManager;  published: how many leading ones have been offered to the prefix cache
     begun     whether the block that its leading tokens reach into has been offered
     uncached_tokens  prompt tokens that the cache lacked when a router asked
+    joined    how many requests its replica had received before it;  inside: counted as its tenant's
     """
 
     number: int
     arrival_ps: int
     prompt_tokens: int
     output_tokens: int
+    target: int
+    tenant: int = 0
+    priority: int = 0
+    deadline_ps: int = NO_DEADLINE_PS
+    joined: int = 0
+    inside: bool = False
     content: Content = NOTHING
     generated: int = 0
     computed: int = 0
-    target: int = 0
     tables: list[list[int]] = field(default_factory=list)
     published: int = 0
     begun: bool = False
@@ -52,7 +59,7 @@ class Request:
 
 
 def unservable_reason(config: EngineConfig, prompt_tokens: int, output_tokens: int) -> int:
-    """Why a request can never be served (index into UNSERVABLE_REASONS), 0 if it can."""
+    """Why a request can never be served (index into REASONS), 0 if it can."""
     if prompt_tokens + output_tokens > config.max_model_len:
         return TOO_LONG_FOR_CONTEXT
     if config.final_blocks(prompt_tokens, output_tokens) > config.num_blocks:

@@ -1,7 +1,9 @@
 """A fleet's run, instant by instant. Time is a whole number of picoseconds in Python ints.
 
-At each instant: the steps that end there are settled, in the order of the replicas; then what arrives there is routed,
-in the order of the requests; then every replica without a step under way begins one, if it has anything to compute.
+At each instant: the steps that end there are settled, in the order of the replicas; replicas between two steps let go
+of requests whose time has passed; replicas come and go; those at the gate enter that now may, and what arrives there is
+routed, in the order of the requests; then every replica without a step under way begins one, if it has anything to
+compute.
 In a pipeline, steps begin also when its first stage gets free.
 """
 
@@ -12,10 +14,12 @@ import numpy as np
 
 from simulator.errors import SimulationCancelled, beyond_horizon
 from simulator.fleet import Fleet
-from simulator.records import FINISHED, NEVER, UNSERVABLE, EventLog, pack_itl
+from simulator.records import FINISHED, NEVER, REJECTED, TENANT_CAP, UNFINISHED, UNSERVABLE, EventLog, pack_itl
 from simulator.reference.content import BlockContent
 from simulator.reference.control import Control
+from simulator.reference.expiry import expiry
 from simulator.reference.gangs import Gang, Pipeline
+from simulator.reference.gate import Gate, refusal
 from simulator.reference.replica import Replica, Shared
 from simulator.reference.requests import Request
 from simulator.reference.routing import Routing
@@ -50,7 +54,7 @@ def simulate_reference(
 class _Run:
     def __init__(self, fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_ps: int | None) -> None:
         self.fleet, self.workload, self.until_ps = fleet, workload, until_ps
-        self.shared = Shared(len(workload), self._end, self._first_token, word)
+        self.shared = Shared(len(workload), fleet.admission, self._end, self._first_token, word)
         contents = [
             BlockContent(workload, pool.config) if pool.config.enable_prefix_caching else None for pool in fleet.pools
         ]
@@ -63,10 +67,12 @@ class _Run:
         self.gang_of = [number for number, numbers in enumerate(fleet.gangs) for _ in numbers]
         self.routing = Routing(fleet, self.gangs, workload, draws)
         self.control = Control(fleet, self.gangs, self._resend)
-        self.gate: list[Request] = []
+        self.gate = Gate(fleet.admission)
+        self.stranded: list[Request] = []  # they find no replica on
         self.arrival_ps: list[int] = workload.arrival_ps.tolist()
         self.think_ps: list[int] = workload.column("think_ps").tolist()
         self.ready_ps: list[int] = []  # closed loop, a heap: when users who have their answer ask again
+        self.whose = [workload.column(name).tolist() for name in ("tenant", "priority", "deadline_ps")]
         self.requests: list[Request] = []
         self.now_ps = self.ended = 0
 
@@ -93,7 +99,9 @@ class _Run:
         for replica in self.replicas:
             if replica.end_ps == self.now_ps:
                 replica.settle()
-        self.control.act(self.now_ps, self.gate)
+        for gang in self.gangs:
+            gang.expire(self.now_ps)
+        self.control.act(self.now_ps, self.stranded)
         self._open_gate()
         self._receive()
         if until_ps is None or self.now_ps < until_ps:
@@ -102,7 +110,8 @@ class _Run:
         return True
 
     def _wakes(self) -> list[int]:
-        return [wake for gang in self.gangs if (wake := gang.wake_ps(self.now_ps)) is not None]
+        wakes = [wake for gang in self.gangs if (wake := gang.wake_ps(self.now_ps)) is not None]
+        return wakes + [due + 1 for gang in self.gangs if (due := gang.due_ps()) is not None]
 
     def _next_arrival(self) -> list[int]:
         number, concurrency = len(self.requests), self.workload.concurrency
@@ -112,45 +121,64 @@ class _Run:
             return [self.arrival_ps[number]]
         return [max(self.arrival_ps[number], self.ready_ps[0])] if self.ready_ps else []
 
+    def _request(self, number: int, arrival_ps: int) -> Request:
+        prompt, output = int(self.workload.prompt_tokens[number]), int(self.workload.output_tokens[number])
+        return Request(number, arrival_ps, prompt, output, prompt, *(column[number] for column in self.whose))
+
     def _receive(self) -> None:
-        """Take in the requests that have arrived; those that can never be served end here."""
+        """Take in the requests that have arrived; those that can never be served, or may not enter, end here."""
         while (arrival := self._next_arrival()) and arrival[0] <= self.now_ps:
             number = len(self.requests)
-            prompt, output = int(self.workload.prompt_tokens[number]), int(self.workload.output_tokens[number])
-            request = Request(number, arrival[0], prompt, output, target=prompt)
+            request = self._request(number, arrival[0])
             self.requests.append(request)
             if self.workload.concurrency is not None and number >= self.workload.concurrency:
                 heappop(self.ready_ps)
-            if self.routing.candidates(prompt, output):
+            if not self.routing.candidates(request.prompt_tokens, request.output_tokens):
+                reason = self.routing.unservable_reason(request.prompt_tokens, request.output_tokens)
+                self._end(request, UNSERVABLE, reason, self.now_ps)
+            elif self.gate.lets_in(request):
                 self._route(request)
-            else:
-                request.reason = self.routing.unservable_reason(prompt, output)
-                self._end(request, UNSERVABLE, request.arrival_ps)
+            elif not self.gate.holds(request):
+                self._end(request, REJECTED, TENANT_CAP, self.now_ps)
 
     def _route(self, request: Request) -> None:
-        """Send the request to a replica, or hold it at the gate where none is on that could serve it."""
+        """Send the request to a replica, which may turn it away; without any on that could serve it, it is stranded."""
         candidates = self.routing.candidates(request.prompt_tokens, request.output_tokens)
         on = [gang for gang in candidates if self.control.accepts(gang.number)]
-        if on:
-            self.routing.choose(request, on).receive(request)
+        if not on:
+            self.stranded.append(request)
+            self.control.wake(candidates, self.now_ps)
             return
-        self.gate.append(request)
-        self.control.wake(candidates, self.now_ps)
+        end = expiry(self.fleet.admission, request, self.now_ps)
+        if end is None:
+            chosen = self.routing.choose(request, on)
+            end = refusal(self.fleet.admission, request, chosen)
+            if end is None:
+                chosen.receive(request)
+                return
+        self._end(request, *end, self.now_ps)
 
     def _open_gate(self) -> None:
-        held, self.gate = self.gate, []
-        for request in held:
+        """Those that were stranded, then those whose tenants have room again."""
+        stranded, self.stranded = self.stranded, []
+        for request in stranded:
             self._route(request)
+        while (held := self.gate.next_held()) is not None:
+            self._route(held)
 
     def _resend(self, lost: Sequence[Request]) -> None:
         """What a lost replica had stands at the gate, behind those already there."""
-        self.gate.extend(lost)
+        self.stranded.extend(lost)
 
     def _first_token(self, request: Request) -> None:
         self.control.first_token(request, self.gang_of[request.replica])
 
-    def _end(self, request: Request, outcome: int, at_ps: int) -> None:
-        request.outcome, request.finish_ps = outcome, at_ps
+    def _end(self, request: Request, outcome: int, reason: int, at_ps: int) -> None:
+        request.outcome, request.reason, request.finish_ps = outcome, reason, at_ps
+        if request.preempted_at_ps != NEVER:
+            request.preempted_ps += at_ps - request.preempted_at_ps
+            request.preempted_at_ps = NEVER
+        self.gate.leave(request)
         if outcome == FINISHED:
             self.control.finished(request, self.gang_of[request.replica])
         if self.workload.concurrency is not None:
@@ -161,11 +189,8 @@ class _Run:
 
     def log(self) -> EventLog:
         """The columns, with the requests that never arrived before `until_ps` as unfinished rows."""
-        prompt, output = self.workload.prompt_tokens.tolist(), self.workload.output_tokens.tolist()
-        rows = self.requests + [
-            Request(number, self.arrival_ps[number], prompt[number], output[number])
-            for number in range(len(self.requests), len(self.workload))
-        ]
+        unsent = range(len(self.requests), len(self.workload))
+        rows = self.requests + [self._request(number, self.arrival_ps[number]) for number in unsent]
 
         def column(name: str, dtype: type = np.int64) -> np.ndarray:
             return np.array([getattr(row, name) for row in rows], dtype)
@@ -203,10 +228,8 @@ class _Run:
 
     def _waited_ps(self, request: Request) -> int:
         """Time in the waiting line, first and preempted, up to the end of the run."""
-        if request.outcome == UNSERVABLE:
-            return 0
         if request.admitted_ps < 0:
-            return self.now_ps - request.arrival_ps
+            return (self.now_ps if request.outcome == UNFINISHED else request.finish_ps) - request.arrival_ps
         if request.preempted_at_ps != NEVER:
             request.preempted_ps += self.now_ps - request.preempted_at_ps
         return request.admitted_ps - request.arrival_ps + request.preempted_ps

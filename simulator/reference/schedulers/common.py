@@ -1,4 +1,4 @@
-"""What the schedulers share: running requests go on, the tail falls, the head of the waiting line enters."""
+"""What the schedulers share: running requests go on, some fall, the head of the waiting line enters."""
 
 from simulator.config import EngineConfig
 from simulator.reference.queues import Queues, Step
@@ -6,17 +6,20 @@ from simulator.reference.requests import Request
 
 
 def schedule_running(config: EngineConfig, queues: Queues, step: Step) -> int:
-    """Running requests in order of admission, the tail preempted where blocks lack; returns the tokens left."""
+    """Running requests in order of admission, others preempted where blocks lack; returns the tokens left.
+
+    It ends with the request that fell itself: those behind it compute nothing in this step.
+    """
     budget = config.max_num_batched_tokens
     position = 0
     while position < len(queues.running) and budget > 0:
         request = queues.running[position]
-        tokens = min(tokens_wanted(config, request), budget)
-        if not _make_room(queues, step, request, tokens):
+        tokens = min(tokens_wanted(config, request), config.longest_chunk, budget)
+        if not _make_room(config, queues, step, request, tokens):
             break
         step.chunks.append((request, tokens))
-        budget -= tokens
-        position += 1
+        budget = config.max_num_batched_tokens - sum(scheduled for _, scheduled in step.chunks)
+        position = queues.running.index(request) + 1
     return budget
 
 
@@ -27,17 +30,26 @@ def tokens_wanted(config: EngineConfig, request: Request) -> int:
     return min(config.decode_tokens, config.max_model_len - 1 - request.computed)
 
 
-def _make_room(queues: Queues, step: Step, request: Request, tokens: int) -> bool:
-    """Give the request blocks for `tokens` more, preempting the tail of the running list; False if it fell itself."""
+def _make_room(config: EngineConfig, queues: Queues, step: Step, request: Request, tokens: int) -> bool:
+    """Give the request blocks for `tokens` more, preempting others while these lack; False if it fell itself."""
     kv = queues.kv
     kv.make_ready(request)
     while kv.missing(request, tokens) > kv.pool.free:
-        victim = queues.running.pop()
+        victim = _victim(config, queues)
+        queues.running.remove(victim)
+        step.chunks = [(other, scheduled) for other, scheduled in step.chunks if other is not victim]
         preempt(queues, step, victim)
         if victim is request:
             return False
     kv.extend(request, tokens)
     return True
+
+
+def _victim(config: EngineConfig, queues: Queues) -> Request:
+    """The tail of the running list; with priorities, the last of the worst class, be it in this step already."""
+    if config.order == "priority" and config.scheduler == "vllm_v1":
+        return max(queues.running, key=lambda running: (running.priority, running.joined))
+    return queues.running[-1]
 
 
 def preempt(queues: Queues, step: Step, victim: Request) -> None:
@@ -58,7 +70,7 @@ def admit_head(config: EngineConfig, queues: Queues, step: Step, budget: int, wh
     hits = kv.find(request.content, request.target)
     if not config.enable_chunked_prefill and request.target - hits.tokens > budget:
         return 0
-    tokens = min(request.target - hits.tokens, budget)
+    tokens = min(request.target - hits.tokens, config.longest_chunk, budget)
     lacking = kv.lacking(hits, hits.tokens + tokens, whole=False)
     if whole:
         lacking = max(lacking, kv.lacking(hits, request.target, whole=True))
