@@ -274,4 +274,5 @@ class Replica:
         request.last_token_ps = now_ps
         if request.generated == request.output_tokens:
             self._let_go(request)
-            self.shared.end(request, FINISHED, NO_REASON, now_ps)
+            late = expiry(self.shared.admission, request, now_ps)
+            self.shared.end(request, *(late or (FINISHED, NO_REASON)), now_ps)

@@ -1,12 +1,13 @@
 """Random configurations, step times and workloads, small enough to be stepped through."""
 
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from hypothesis import strategies as st
 
-from simulator import BlockHashes, EngineConfig, Fleet, KvGroup, Pool, Speculation, StepTime, Workload
+from simulator import Admission, BlockHashes, EngineConfig, Fleet, KvGroup, Pool, Speculation, StepTime, Workload
+from simulator.admission import NO_LIMITS
 from simulator.fleet import ANY_LENGTH, Router
 
 MAX_LENGTH = 48
@@ -20,8 +21,9 @@ def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
     cached = draw(st.booleans()) if caching is None else caching
     groups, freeing = draw(st.one_of(st.just((KvGroup(),)), kv_groups())), draw(st.integers(0, 4)) > 0
     windowed = freeing and any(group.window_tokens for group in groups)
+    scheduler = draw(st.sampled_from(["vllm_v1", "vllm_v1", "vllm_v1", "static"]))
     return EngineConfig(
-        scheduler=draw(st.sampled_from(["vllm_v1", "vllm_v1", "vllm_v1", "static"])),
+        scheduler=scheduler,
         max_num_seqs=seats,
         max_num_batched_tokens=draw(st.integers(seats if chunked else max(seats, MAX_LENGTH), 64)),
         num_blocks=max(1, draw(st.one_of(st.integers(44, 70), st.integers(20, 120))) // block_size),
@@ -37,6 +39,7 @@ def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
         kv_groups=groups,
         free_outside_window=freeing,
         speculation=draw(st.one_of(st.none(), st.none(), speculations())),
+        **draw(orders(scheduler, chunked, cached)),
     )
 
 
@@ -50,6 +53,51 @@ def speculations(draw: st.DrawFn) -> Speculation:
         draft_tokens=count,
         acceptance_ratio=tuple(draw(ratio) for _ in range(count)) if each else draw(ratio),
         lookahead=draw(st.booleans()),
+    )
+
+
+@st.composite
+def orders(draw: st.DrawFn, scheduler: str, chunked: bool, cached: bool) -> dict[str, Any]:
+    """Who is let in next, and a cap on long prompts, where the engine can have them."""
+    settings: dict[str, Any] = {}
+    if scheduler != "static" and draw(st.booleans()):
+        settings["order"] = draw(st.sampled_from(["priority", "fair", "longest_prefix" if cached else "priority"]))
+    if settings.get("order") == "fair":
+        settings["tenant_weights"] = tuple(draw(st.lists(st.integers(1, 4), max_size=3)))
+    if scheduler == "vllm_v1" and chunked and draw(st.integers(0, 2)) == 0:
+        settings["long_prefill_token_threshold"] = draw(st.integers(1, 12))
+    return settings
+
+
+@st.composite
+def admissions(draw: st.DrawFn, step_time: StepTime) -> Admission:
+    """Limits that some requests exceed."""
+
+    def maybe(values: st.SearchStrategy[Any]) -> Any:
+        return draw(values) if draw(st.integers(0, 2)) == 0 else None
+
+    step_ps = max(1, int(step_time.tokens_ps.mean()))
+    return Admission(
+        max_waiting=maybe(st.integers(1, 6)),
+        max_kv_ratio=maybe(st.sampled_from([0.1, 0.5, 0.9, 1.0])),
+        deadlines=draw(st.booleans()),
+        timeout_ps=maybe(st.integers(0, 40).map(lambda steps: steps * step_ps)),
+        tenant_cap=maybe(st.integers(1, 3)),
+        tenant_caps=maybe(st.lists(st.integers(1, 3), max_size=2).map(tuple)) or (),
+        over_cap=draw(st.sampled_from(["reject", "hold"])),
+    )
+
+
+@st.composite
+def owned(draw: st.DrawFn, workload: Workload, step_time: StepTime) -> Workload:
+    """The workload with tenants, priorities and deadlines."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    count, step_ps = len(workload), max(1, int(step_time.tokens_ps.mean()))
+    return replace(
+        workload,
+        tenant=rng.integers(0, 4, count),
+        priority=rng.integers(0, 3, count),
+        deadline_ps=rng.integers(0, 1 + draw(st.sampled_from([10, 100])) * step_ps, count),
     )
 
 
@@ -97,13 +145,11 @@ def workloads(draw: st.DrawFn, config: EngineConfig, step_time: StepTime) -> Wor
         hashes = recorded(rng, prompt, config.block_size * draw(st.integers(1, 2)))
     concurrency = draw(st.one_of(st.none(), st.integers(1, 8)))
     think = rng.integers(0, 2 * mean_gap + 1, count) if concurrency and draw(st.booleans()) else None
-    tenant = rng.integers(0, 2, count) if draw(st.booleans()) else None
     front = None
     if draw(st.integers(0, 5)) == 0:
         front = rng.integers(0, 2, count) * np.minimum(1, prompt - (0 if tokens is None else tokens))
-    return Workload(
-        arrival, prompt, output, group, tokens, hashes, concurrency, think_ps=think, tenant=tenant, front_tokens=front
-    )
+    workload = Workload(arrival, prompt, output, group, tokens, hashes, concurrency, think_ps=think, front_tokens=front)
+    return draw(owned(workload, step_time)) if draw(st.booleans()) else workload
 
 
 def recorded(rng: np.random.Generator, prompt: np.ndarray, block_tokens: int) -> BlockHashes:
@@ -164,6 +210,7 @@ def fleet_runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[Fleet, Wor
         match_percent=draw(st.sampled_from([0, 30, 60])),
         imbalance_requests=draw(st.integers(0, 4)),
         imbalance_percent=draw(st.sampled_from([0, 150])),
+        admission=draw(admissions(several[0].step_time)) if draw(st.booleans()) else NO_LIMITS,
     )
     coarsest = max(several, key=lambda pool: pool.config.block_size)
     workload = draw(workloads(coarsest.config, coarsest.step_time))

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 
 from simulator import EventLog, Fleet, Workload, simulate_fleet
-from simulator.records import FINISHED, NO_POOL, UNSERVABLE
+from simulator.records import FINISHED, NO_POOL, REJECTED, TIMED_OUT, UNSERVABLE
 from tests.simulator.random_runs import fleet_runs
 
 FleetRun = tuple[Fleet, Workload]
@@ -18,10 +18,11 @@ def simulated(run: FleetRun) -> EventLog:
 @given(fleet_runs())
 def test_nobody_is_lost_and_tokens_are_conserved(run: FleetRun) -> None:
     log = simulated(run)
-    done = log.outcome == FINISHED
-    assert (done | (log.outcome == UNSERVABLE)).all()
-    assert (log.generated_tokens == np.where(done, log.output_tokens, 0)).all()
-    assert log.itl_count.sum() == (log.output_tokens[done] - 1).sum()
+    done, late = log.outcome == FINISHED, log.outcome == TIMED_OUT
+    assert (done | late | np.isin(log.outcome, (UNSERVABLE, REJECTED))).all()
+    assert (log.generated_tokens[~late] == np.where(done, log.output_tokens, 0)[~late]).all()
+    assert (log.generated_tokens <= log.output_tokens).all()
+    assert log.itl_count.sum() == np.maximum(0, log.generated_tokens - 1).sum()
     computed = (log.prompt_tokens - log.cached_tokens)[done].sum()
     assert log.prefill_tokens >= computed
     assert log.series.prefill_tokens.sum() == log.prefill_tokens
@@ -33,13 +34,13 @@ def test_nobody_is_lost_and_tokens_are_conserved(run: FleetRun) -> None:
 def test_requests_go_only_where_they_may_and_fit(run: FleetRun) -> None:
     fleet, _ = run
     log = simulated(run)
-    for prompt, output, replica, reason in zip(
-        log.prompt_tokens.tolist(), log.output_tokens.tolist(), log.replica.tolist(), log.reason.tolist(), strict=True
-    ):
+    columns = (log.prompt_tokens, log.output_tokens, log.replica, log.reason, log.outcome)
+    for prompt, output, replica, reason, outcome in zip(*(column.tolist() for column in columns), strict=True):
         takes = [pool for pool in fleet.pools if pool.min_prompt_tokens <= prompt <= pool.max_prompt_tokens]
         fits = [pool for pool in takes if prompt + output <= pool.config.max_model_len
                 and pool.config.member.final_blocks(prompt, output) <= pool.config.member.num_blocks]  # fmt: skip
-        assert (replica >= 0) == bool(fits)
+        assert (outcome == UNSERVABLE) == (not fits)
+        assert replica >= 0 or outcome in (UNSERVABLE, REJECTED, TIMED_OUT)
         assert (reason == NO_POOL) == (not takes)
         if replica >= 0:
             assert fleet.pools[fleet.pool_of_replica[replica]] in fits
@@ -49,8 +50,7 @@ def test_requests_go_only_where_they_may_and_fit(run: FleetRun) -> None:
 @given(fleet_runs())
 def test_littles_law_holds_as_bookkeeping(run: FleetRun) -> None:
     log = simulated(run)
-    done = log.outcome == FINISHED
-    assert log.seat_ps + log.waiting_ps == int((log.finish_ps - log.arrival_ps)[done].sum())
+    assert log.seat_ps + log.waiting_ps == int((log.finish_ps - log.arrival_ps).sum())
 
 
 @settings(max_examples=150, deadline=None)
