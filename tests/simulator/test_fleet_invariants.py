@@ -22,7 +22,8 @@ def test_nobody_is_lost_and_tokens_are_conserved(run: FleetRun) -> None:
     assert (done | late | np.isin(log.outcome, (UNSERVABLE, REJECTED))).all()
     assert (log.generated_tokens[~late] == np.where(done, log.output_tokens, 0)[~late]).all()
     assert (log.generated_tokens <= log.output_tokens).all()
-    assert log.itl_count.sum() == np.maximum(0, log.generated_tokens - 1).sum()
+    gaps = np.maximum(0, log.generated_tokens - 1).sum()
+    assert gaps / max(pool.config.decode_tokens for pool in run[0].pools) <= log.itl_count.sum() <= gaps
     computed = (log.prompt_tokens - log.cached_tokens)[done].sum()
     assert log.prefill_tokens >= computed
     assert log.series.prefill_tokens.sum() == log.prefill_tokens
