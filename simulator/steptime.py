@@ -29,7 +29,7 @@ class StepTime:
     S is the sum over the scheduled sequences of the tokens computed before the step; P is the sum over prefill chunks
     of c*p + c(c+1)/2 for a chunk of c tokens after p computed ones. A request whose prompt is being computed, or
     computed again, is prefilling, also when its chunk is one token. `request_ps` (HTTP, tokenizer) lies outside the
-    engine: metrics add it to TTFT and E2E.
+    engine: metrics add it to TTFT and E2E. No step takes less than 1 ps, so that time passes.
 
     tokens_ps has at least `max_num_batched_tokens + 1` entries, the other tables `max_num_seqs + 1`; all ≥ 0.
     """
@@ -69,7 +69,7 @@ class StepTime:
         """Duration in picoseconds of one step (the formulas above)."""
         draft_ps = int(self.draft_ps[decode_seqs]) if drafting and self.draft_ps is not None else 0
         window_ps = 0 if self.window_context_ps is None else int(self.window_context_ps[decode_seqs])
-        return (
+        duration_ps = (
             int(self.tokens_ps[tokens])
             + int(self.seats_ps[decode_seqs])
             + int(self.context_ps[decode_seqs]) * context_tokens
@@ -78,6 +78,7 @@ class StepTime:
             + window_ps * window_context_tokens
             + draft_ps
         )
+        return max(1, duration_ps)
 
     def longest_step_ps(self, config: EngineConfig) -> int:
         """An upper bound of any step under `config`; raises SimulatorError where tables are short or steps too long."""

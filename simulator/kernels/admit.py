@@ -1,184 +1,179 @@
 """Admission: may the head of the waiting line enter, and with how many tokens?"""
 
-import numpy as np
-import numpy.typing as npt
-
+from simulator.kernels.accounts import add_product, choose_slice
 from simulator.kernels.compile import kernel
 from simulator.kernels.pool import blocks_for, take_at_admission
-from simulator.kernels.prefix import Cache, look_up
+from simulator.kernels.prefix import Int32Array, look_up
 from simulator.kernels.state import (
-    ADMISSIONS,
     ADMITTED,
+    ARRIVAL,
     BATCH_LEFT,
+    BEHIND,
     BLOCK_SIZE,
     BLOCKS,
     CACHED,
     CACHING,
     CHUNK,
+    CHUNK_COUNT,
     CHUNKED,
+    CHUNKS,
     COMPUTED,
-    DECODING,
-    FIRST_HITS,
     FREE,
     FREE_HITS,
-    FRESH,
-    HEAD,
-    ITL_ROW,
+    FREE_ROW,
+    HITS,
+    LENGTH,
+    LINE,
     MADE,
     MAX_SEQS,
+    NEXT,
     NOBODY,
     NOW,
     OUTPUT,
-    PARTIAL,
     PREEMPTED,
     PREEMPTED_PS,
     PROMPT,
-    RECEIVED,
     REQUEST,
-    REQUESTS,
     RESERVE_WHOLE,
-    SPARE,
+    ROW_SIZE,
+    SEAT,
     STATIC,
     STOPPED_AT,
+    TABLE,
+    TABLES,
     TARGET,
+    UNUSED_ROW,
+    WAITED_HIGH,
     WATERMARK,
+    WIDTH,
 )
-from simulator.records import ITL_SLICES
+from simulator.kernels.waiting import FIRST, pop_front
+from simulator.kernels.waiting import LENGTH as LINE_LENGTH
 from simulator.steptime import IntArray
 
 
 @kernel
-def anyone_waiting(st: IntArray) -> bool:
-    return bool(st[PREEMPTED] > 0 or st[HEAD] < st[RECEIVED])
+def anyone_waiting(m: IntArray, rep: int) -> bool:
+    return bool(m[rep + LINE + LINE_LENGTH] > 0)
 
 
 @kernel
-def seat_open(st: IntArray, running: int, budget: int) -> bool:
+def seat_open(m: IntArray, rep: int, running: int, budget: int) -> bool:
     """A seat and tokens are left, and a static batch still takes members."""
-    if running >= st[MAX_SEQS] or budget <= 0:
+    if running >= m[rep + MAX_SEQS] or budget <= 0:
         return False
-    return bool(st[STATIC] == 0 or st[BATCH_LEFT] > 0)
+    return bool(m[rep + STATIC] == 0 or m[rep + BATCH_LEFT] > 0)
 
 
 @kernel
-def head_chunk(
-    st: IntArray, inp: IntArray, seat: IntArray, stack: IntArray, cache: Cache, running: int, budget: int
-) -> int:
-    """Tokens of the first chunk of the first waiting request, 0 if it cannot enter; sets FIRST_HITS, FREE_HITS."""
-    row, request = NOBODY, st[HEAD]
-    if st[PREEMPTED] > 0:
-        row = stack[st[PREEMPTED] - 1]
-        request = seat[row, REQUEST]
-    target = seat[row, TARGET] if row != NOBODY else inp[PROMPT, request]
+def _row_of(m: IntArray, counts: Int32Array, rep: int, request: int) -> int:
+    """The row that a waiting request kept when it was preempted, NOBODY for one that was never admitted."""
+    return int(counts[SEAT, request]) if m[rep + PREEMPTED] > 0 else NOBODY
+
+
+@kernel
+def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running: int, budget: int) -> int:
+    """Tokens of the first chunk of the first waiting request, 0 if it cannot enter; sets HITS, FREE_HITS."""
+    request = m[rep + LINE + FIRST]
+    row = _row_of(m, counts, rep, request)
+    target = m[row + TARGET] if row != NOBODY else int(counts[PROMPT, request])
     cached = 0
-    if st[CACHING] > 0:
-        look_up(st, cache, request, row, target)
-        cached = st[FIRST_HITS] * st[BLOCK_SIZE]
-    if st[CHUNKED] == 0 and target - cached > budget:
+    if m[rep + CACHING] > 0:
+        look_up(m, w, rep, request, row, target)
+        cached = m[rep + HITS] * m[rep + BLOCK_SIZE]
+    if m[rep + CHUNKED] == 0 and target - cached > budget:
         return 0
     tokens = min(target - cached, budget)
-    asked = blocks_for(st, target if st[RESERVE_WHOLE] > 0 else cached + tokens)
+    asked = blocks_for(m, rep, target if m[rep + RESERVE_WHOLE] > 0 else cached + tokens)
     if running > 0:
-        asked += st[WATERMARK]
-    held = st[FIRST_HITS] - st[FREE_HITS]
-    return int(tokens) if asked - held <= st[FREE] else 0
+        asked += m[rep + WATERMARK]
+    held = m[rep + HITS] - m[rep + FREE_HITS]
+    return int(tokens) if asked - held <= m[rep + FREE] else 0
 
 
 @kernel
-def stays_blocked(st: IntArray) -> bool:
+def stays_blocked(m: IntArray, rep: int) -> bool:
     """Decoding alone cannot let the blocked head in: it takes free blocks, and evicts none that the head has hit."""
-    return bool(st[FREE_HITS] == 0)
+    return bool(m[rep + FREE_HITS] == 0)
 
 
 @kernel
-def form_static_batch(st: IntArray, inp: IntArray, reason: npt.NDArray[np.int8]) -> None:
+def form_static_batch(m: IntArray, counts: Int32Array, rep: int) -> None:
     """Let in as many waiting requests as have seats and room for their final lengths together."""
-    room, members = st[BLOCKS], 0
-    for request in range(st[HEAD], st[RECEIVED]):
-        if reason[request] != 0:
-            continue
-        room -= blocks_for(st, inp[PROMPT, request] + inp[OUTPUT, request] - 1)
-        if members == st[MAX_SEQS] or room < 0:
+    room, members, request = m[rep + BLOCKS], 0, m[rep + LINE + FIRST]
+    for _ in range(m[rep + LINE + LINE_LENGTH]):
+        room -= blocks_for(m, rep, counts[PROMPT, request] + counts[OUTPUT, request] - 1)
+        if members == m[rep + MAX_SEQS] or room < 0:
             break
         members += 1
-    st[BATCH_LEFT] = members
+        request = int(counts[BEHIND, request])
+    m[rep + BATCH_LEFT] = members
 
 
 @kernel
-def _first_admission(st: IntArray, inp: IntArray, out: IntArray, seat: IntArray, spare: IntArray) -> int:
-    request = st[HEAD]
-    st[HEAD] += 1
-    st[SPARE] -= 1
-    row = spare[st[SPARE]]
-    seat[row, REQUEST] = request
-    seat[row, TARGET] = inp[PROMPT, request]
-    seat[row, MADE] = 0
-    out[ADMITTED, request] = st[NOW]
-    out[CACHED, request] = st[FIRST_HITS] * st[BLOCK_SIZE]
-    st[ADMISSIONS] += 1
-    st[ITL_ROW] = min(ITL_SLICES - 1, st[ADMISSIONS] * ITL_SLICES // st[REQUESTS])
+def take_row(m: IntArray, rep: int) -> int:
+    """A row that no request has."""
+    row = m[rep + FREE_ROW]
+    if row != NOBODY:
+        m[rep + FREE_ROW] = m[row + NEXT]
+        return int(row)
+    row = m[rep + UNUSED_ROW]
+    m[rep + UNUSED_ROW] = row + ROW_SIZE
+    m[row + TABLE] = m[rep + TABLES]
+    m[rep + TABLES] += 2 * m[rep + WIDTH]
     return int(row)
 
 
 @kernel
-def _resume(st: IntArray, out: IntArray, seat: IntArray, stack: IntArray) -> int:
-    st[PREEMPTED] -= 1
-    row = stack[st[PREEMPTED]]
-    out[PREEMPTED_PS, seat[row, REQUEST]] += st[NOW] - seat[row, STOPPED_AT]
-    return int(row)
+def _first_admission(m: IntArray, times: IntArray, counts: Int32Array, rep: int, request: int) -> int:
+    row = take_row(m, rep)
+    m[row + REQUEST] = request
+    m[row + TARGET] = counts[PROMPT, request]
+    m[row + LENGTH] = counts[OUTPUT, request]
+    m[row + MADE] = 0
+    times[ADMITTED, request] = m[rep + NOW]
+    add_product(m, WAITED_HIGH, 1, m[rep + NOW] - times[ARRIVAL, request])
+    if m[rep + HITS] > 0:
+        counts[CACHED, request] = m[rep + HITS] * m[rep + BLOCK_SIZE]
+    choose_slice(m, rep, request)
+    return row
 
 
 @kernel
-def _admit_head(
-    st: IntArray,
-    inp: IntArray,
-    out: IntArray,
-    reason: npt.NDArray[np.int8],
-    seat: IntArray,
-    spare: IntArray,
-    stack: IntArray,
-    fresh: IntArray,
-    cache: Cache,
-    tokens: int,
-) -> None:
-    if st[PREEMPTED] > 0:
-        row = _resume(st, out, seat, stack)
+def _resume(m: IntArray, times: IntArray, counts: Int32Array, rep: int, request: int, row: int) -> None:
+    counts[SEAT, request] = NOBODY
+    m[rep + PREEMPTED] -= 1
+    stopped_ps = m[rep + NOW] - m[row + STOPPED_AT]
+    times[PREEMPTED_PS, request] += stopped_ps
+    add_product(m, WAITED_HIGH, 1, stopped_ps)
+
+
+@kernel
+def _admit_head(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, tokens: int) -> None:
+    request = pop_front(m, counts, rep + LINE)
+    row = _row_of(m, counts, rep, request)
+    if row != NOBODY:
+        _resume(m, times, counts, rep, request, row)
     else:
-        row = _first_admission(st, inp, out, seat, spare)
-        while st[HEAD] < st[RECEIVED] and reason[st[HEAD]] != 0:
-            st[HEAD] += 1
-    cached = st[FIRST_HITS] * st[BLOCK_SIZE]
-    take_at_admission(st, seat, cache, seat[row, REQUEST], row, cached + tokens)
-    seat[row, COMPUTED] = cached
-    seat[row, CHUNK] = tokens
-    fresh[st[FRESH]] = row
-    st[FRESH] += 1
-    st[BATCH_LEFT] = max(0, st[BATCH_LEFT] - 1)
+        row = _first_admission(m, times, counts, rep, request)
+    cached = m[rep + HITS] * m[rep + BLOCK_SIZE]
+    take_at_admission(m, w, rep, row, cached + tokens)
+    m[row + COMPUTED] = cached
+    m[row + CHUNK] = tokens
+    m[m[rep + CHUNKS] + m[rep + CHUNK_COUNT]] = row
+    m[rep + CHUNK_COUNT] += 1
+    if m[rep + BATCH_LEFT] > 0:
+        m[rep + BATCH_LEFT] -= 1
 
 
 @kernel
-def admit(
-    st: IntArray,
-    inp: IntArray,
-    out: IntArray,
-    reason: npt.NDArray[np.int8],
-    seat: IntArray,
-    spare: IntArray,
-    stack: IntArray,
-    fresh: IntArray,
-    cache: Cache,
-    budget: int,
-) -> int:
-    """Let waiting requests in while they may; returns the tokens left of the step's budget."""
-    while anyone_waiting(st):
-        running = st[DECODING] + st[FRESH]
-        if st[PARTIAL] != NOBODY and st[FRESH] == 0:
-            running += 1
-        if not seat_open(st, running, budget):
-            break
-        tokens = head_chunk(st, inp, seat, stack, cache, running, budget)
+def admit(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, running: int, budget: int) -> int:
+    """Let waiting requests in beside `running` ones while they may; returns how many run."""
+    while anyone_waiting(m, rep) and seat_open(m, rep, running, budget):
+        tokens = head_chunk(m, w, counts, rep, running, budget)
         if tokens == 0:
             break
-        _admit_head(st, inp, out, reason, seat, spare, stack, fresh, cache, tokens)
+        _admit_head(m, w, times, counts, rep, tokens)
         budget -= tokens
-    return budget
+        running += 1
+    return running

@@ -1,55 +1,85 @@
-"""Arrivals and ends: who may be sent, who has come, who is gone."""
+"""Who may be sent when, and who has ended.
 
-import numpy as np
-import numpy.typing as npt
+In a closed loop a user who has an answer asks again after thinking. The times at which users are ready stand in a heap
+of READY_COUNT words at READY, the next one first.
+"""
 
 from simulator.kernels.compile import kernel
 from simulator.kernels.state import (
     ARRIVAL,
     CONCURRENCY,
     ENDED,
+    FAR_PS,
     FINISH,
-    HAS_UNSERVABLE,
-    HEAD,
-    NOW,
+    READY,
+    READY_COUNT,
     RECEIVED,
     REQUESTS,
+    THINK,
+    THINKING,
 )
-from simulator.steptime import HORIZON_PS, IntArray
-
-FAR_PS = HORIZON_PS  # the loop stops before the clock gets there
+from simulator.steptime import IntArray
 
 
 @kernel
-def end_request(st: IntArray, inp: IntArray, out: IntArray, request: int, at_ps: int) -> None:
-    """The request has finished or was refused; in a closed loop the next one may be sent."""
-    out[FINISH, request] = at_ps
-    if st[CONCURRENCY] > 0:
-        released = st[CONCURRENCY] + st[ENDED]
-        if released < st[REQUESTS]:
-            inp[ARRIVAL, released] = max(inp[ARRIVAL, released], at_ps)
-    st[ENDED] += 1
+def _user_ready(m: IntArray, at_ps: int) -> None:
+    ready, place = m[READY], m[READY_COUNT]
+    m[READY_COUNT] += 1
+    while place > 0:
+        parent = (place - 1) >> 1
+        if m[ready + parent] <= at_ps:
+            break
+        m[ready + place] = m[ready + parent]
+        place = parent
+    m[ready + place] = at_ps
 
 
 @kernel
-def next_arrival_ps(st: IntArray, inp: IntArray) -> int:
+def _user_asks(m: IntArray) -> None:
+    """Take out the user who was ready first."""
+    ready = m[READY]
+    count = m[READY_COUNT] - 1
+    m[READY_COUNT] = count
+    last_ps, place = m[ready + count], 0
+    while 2 * place + 1 < count:
+        child = 2 * place + 1
+        if child + 1 < count and m[ready + child + 1] < m[ready + child]:
+            child += 1
+        if last_ps <= m[ready + child]:
+            break
+        m[ready + place] = m[ready + child]
+        place = child
+    m[ready + place] = last_ps
+
+
+@kernel
+def end_request(m: IntArray, times: IntArray, request: int, at_ps: int) -> None:
+    """The request has finished or was refused; in a closed loop its user will ask again while requests are left."""
+    times[FINISH, request] = at_ps
+    if m[CONCURRENCY] > 0:
+        user = m[CONCURRENCY] + m[ENDED]
+        if user < m[REQUESTS]:
+            _user_ready(m, at_ps + times[THINK, user] if m[THINKING] > 0 else at_ps)
+    m[ENDED] += 1
+
+
+@kernel
+def next_arrival_ps(m: IntArray, times: IntArray) -> int:
     """When the next request comes, FAR_PS if none does before another one ends."""
-    request = st[RECEIVED]
-    if request >= st[REQUESTS]:
+    request = m[RECEIVED]
+    if request >= m[REQUESTS]:
         return FAR_PS
-    if st[CONCURRENCY] > 0 and request >= st[CONCURRENCY] + st[ENDED]:
-        return FAR_PS
-    return int(inp[ARRIVAL, request])
+    if m[CONCURRENCY] == 0 or request < m[CONCURRENCY]:
+        return int(times[ARRIVAL, request])
+    return int(max(times[ARRIVAL, request], m[m[READY]])) if m[READY_COUNT] > 0 else FAR_PS
 
 
 @kernel
-def receive(st: IntArray, inp: IntArray, out: IntArray, reason: npt.NDArray[np.int8]) -> None:
-    """Take in what has arrived; unservable requests end at their arrival. HEAD then stands on a servable request."""
-    while next_arrival_ps(st, inp) <= st[NOW]:
-        request = st[RECEIVED]
-        st[RECEIVED] += 1
-        if reason[request] != 0:
-            end_request(st, inp, out, request, inp[ARRIVAL, request])
-    if st[HAS_UNSERVABLE] > 0:
-        while st[HEAD] < st[RECEIVED] and reason[st[HEAD]] != 0:
-            st[HEAD] += 1
+def next_request(m: IntArray, times: IntArray, at_ps: int) -> int:
+    """The number of the request that comes now."""
+    request = m[RECEIVED]
+    m[RECEIVED] += 1
+    if m[CONCURRENCY] > 0 and request >= m[CONCURRENCY]:
+        times[ARRIVAL, request] = at_ps
+        _user_asks(m)
+    return int(request)

@@ -4,26 +4,28 @@ from simulator.kernels.accounts import add_gap
 from simulator.kernels.arrive import end_request
 from simulator.kernels.compile import kernel
 from simulator.kernels.pool import give_back
-from simulator.kernels.prefix import Cache, forget_own, offer_shared
+from simulator.kernels.prefix import Int32Array, forget_own, offer_shared
+from simulator.kernels.route import change_load
 from simulator.kernels.running import join_decoding, leave_decoding
 from simulator.kernels.state import (
     CACHING,
     CHUNK,
+    CHUNK_COUNT,
+    CHUNKS,
+    CLOCK,
     COMPUTED,
-    DUE,
+    DECODING,
     FIRST_TOKEN,
-    FRESH,
-    GENERATED,
-    HEAPED,
+    FREE_ROW,
+    HEAP,
     LAST_TOKEN,
+    LENGTH,
     MADE,
+    NEXT,
     NOBODY,
-    NOW,
-    OUTPUT,
     PARTIAL,
     PREEMPTIONS,
     REQUEST,
-    SPARE,
     STEPS,
     TARGET,
 )
@@ -31,87 +33,54 @@ from simulator.steptime import IntArray
 
 
 @kernel
-def _leave(
-    st: IntArray, inp: IntArray, out: IntArray, seat: IntArray, spare: IntArray, cache: Cache, row: int, computed: int
-) -> None:
-    request = seat[row, REQUEST]
-    give_back(st, seat, cache, request, row, computed, False)
-    if st[CACHING] > 0 and out[PREEMPTIONS, request] > 0:
-        forget_own(st, cache, row, computed)
-    out[GENERATED, request] = inp[OUTPUT, request]
-    end_request(st, inp, out, request, st[NOW])
-    spare[st[SPARE]] = row
-    st[SPARE] += 1
+def _leave(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, row: int, computed: int) -> None:
+    request = m[row + REQUEST]
+    give_back(m, w, rep, row, computed, False)
+    if m[rep + CACHING] > 0 and counts[PREEMPTIONS, request] > 0:
+        forget_own(m, w, rep, row, computed)
+    m[row + NEXT] = m[rep + FREE_ROW]
+    m[rep + FREE_ROW] = row
+    change_load(m, counts, rep, request, -1)
+    end_request(m, times, request, m[CLOCK])
 
 
 @kernel
-def finish_due(
-    st: IntArray,
-    inp: IntArray,
-    out: IntArray,
-    seat: IntArray,
-    spare: IntArray,
-    heap: IntArray,
-    hist: IntArray,
-    cache: Cache,
-) -> None:
+def finish_due(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
     """Decoding sequences whose last token came out in the step that has just ended."""
-    while st[HEAPED] > 0 and seat[heap[0], DUE] == st[STEPS]:
-        row = heap[0]
-        computed = leave_decoding(st, seat, heap, hist, row)
-        _leave(st, inp, out, seat, spare, cache, row, computed)
+    heap = m[rep + HEAP]
+    while m[rep + DECODING] > 0 and m[heap] == m[rep + STEPS]:
+        row = m[heap + 1]
+        _leave(m, w, times, counts, rep, row, leave_decoding(m, rep, row))
 
 
 @kernel
-def _emit(
-    st: IntArray,
-    inp: IntArray,
-    out: IntArray,
-    seat: IntArray,
-    spare: IntArray,
-    heap: IntArray,
-    hist: IntArray,
-    itl: IntArray,
-    cache: Cache,
-    row: int,
-) -> None:
+def _emit(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, row: int) -> None:
     """The row's prompt is computed: a token comes out, and it decodes on or has finished."""
-    request = seat[row, REQUEST]
-    if seat[row, MADE] == 0:
-        out[FIRST_TOKEN, request] = st[NOW]
+    if m[row + MADE] == 0:
+        times[FIRST_TOKEN, m[row + REQUEST]] = m[CLOCK]
     else:
-        add_gap(st, itl, st[NOW] - seat[row, LAST_TOKEN], 1)
-    seat[row, MADE] += 1
-    left = inp[OUTPUT, request] - seat[row, MADE]
-    if left == 0:
-        _leave(st, inp, out, seat, spare, cache, row, seat[row, COMPUTED])
+        add_gap(m, rep, m[CLOCK] - m[row + LAST_TOKEN], 1)
+    m[row + MADE] += 1
+    if m[row + MADE] == m[row + LENGTH]:
+        _leave(m, w, times, counts, rep, row, m[row + COMPUTED])
     else:
-        join_decoding(st, seat, heap, hist, row, left)
+        join_decoding(m, rep, row)
 
 
 @kernel
-def finish_chunks(
-    st: IntArray,
-    inp: IntArray,
-    out: IntArray,
-    seat: IntArray,
-    spare: IntArray,
-    fresh: IntArray,
-    heap: IntArray,
-    hist: IntArray,
-    itl: IntArray,
-    cache: Cache,
-) -> None:
+def finish_chunks(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
     """The chunks of this step are computed; at most the last of them leaves its prompt partly done."""
-    if st[FRESH] > 0:
-        st[PARTIAL] = NOBODY
-    for place in range(st[FRESH]):
-        row = fresh[place]
-        seat[row, COMPUTED] += seat[row, CHUNK]
-        if st[CACHING] > 0:
-            offer_shared(st, seat, cache, seat[row, REQUEST], row, seat[row, COMPUTED])
-        if seat[row, COMPUTED] == seat[row, TARGET]:
-            _emit(st, inp, out, seat, spare, heap, hist, itl, cache, row)
+    chunks = m[rep + CHUNKS]
+    count = m[rep + CHUNK_COUNT]
+    if count > 0:
+        m[rep + PARTIAL] = NOBODY
+        m[rep + CHUNK_COUNT] = 0
+    for place in range(chunks, chunks + count):
+        row = m[place]
+        m[row + COMPUTED] += m[row + CHUNK]
+        if m[rep + CACHING] > 0:
+            offer_shared(m, w, rep, row)
+        if m[row + COMPUTED] == m[row + TARGET]:
+            _emit(m, w, times, counts, rep, row)
         else:
-            st[PARTIAL] = row
-    st[FRESH] = 0
+            m[rep + PARTIAL] = row

@@ -1,68 +1,70 @@
-"""A binary heap of the decoding rows by the step that ends them, earlier admitted first on a tie."""
+"""A binary heap of a replica's decoding rows by the step that ends them, earlier admitted first on a tie.
+
+A place is two words, DUE and the row; DECODING counts the places.
+"""
 
 from simulator.kernels.compile import kernel
-from simulator.kernels.state import DUE, HEAP_AT, HEAPED, RANK
+from simulator.kernels.state import DECODING, DUE, HEAP, HEAP_AT, RANK
 from simulator.steptime import IntArray
 
 
 @kernel
-def _before(seat: IntArray, one: int, other: int) -> bool:
-    if seat[one, DUE] != seat[other, DUE]:
-        return bool(seat[one, DUE] < seat[other, DUE])
-    return bool(seat[one, RANK] < seat[other, RANK])
+def _before(m: IntArray, due: int, row: int, place: int) -> bool:
+    other = m[place]
+    return bool(due < other or (due == other and m[row + RANK] < m[m[place + 1] + RANK]))
 
 
 @kernel
-def _rise(seat: IntArray, heap: IntArray, at: int) -> None:
-    row = heap[at]
-    while at > 0:
-        parent = (at - 1) >> 1
-        if not _before(seat, row, heap[parent]):
+def _put(m: IntArray, place: int, due: int, row: int) -> None:
+    m[place] = due
+    m[place + 1] = row
+    m[row + HEAP_AT] = place
+
+
+@kernel
+def _rise(m: IntArray, heap: int, place: int, due: int, row: int) -> None:
+    """Put the row where it belongs, at `place` or above."""
+    while place > heap:
+        parent = heap + (((place - heap - 2) >> 2) << 1)
+        if not _before(m, due, row, parent):
             break
-        heap[at] = heap[parent]
-        seat[heap[at], HEAP_AT] = at
-        at = parent
-    heap[at] = row
-    seat[row, HEAP_AT] = at
+        _put(m, place, m[parent], m[parent + 1])
+        place = parent
+    _put(m, place, due, row)
 
 
 @kernel
-def _sink(seat: IntArray, heap: IntArray, at: int, size: int) -> None:
-    row = heap[at]
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size and _before(seat, heap[child + 1], heap[child]):
-            child += 1
-        if not _before(seat, heap[child], row):
+def _sink(m: IntArray, heap: int, end: int, place: int, due: int, row: int) -> None:
+    """Put the row where it belongs, at `place` or below."""
+    while True:
+        child = 2 * place - heap + 2
+        if child >= end:
             break
-        heap[at] = heap[child]
-        seat[heap[at], HEAP_AT] = at
-        at = child
-    heap[at] = row
-    seat[row, HEAP_AT] = at
+        if child + 2 < end and _before(m, m[child + 2], m[child + 3], child):
+            child += 2
+        if _before(m, due, row, child):
+            break
+        _put(m, place, m[child], m[child + 1])
+        place = child
+    _put(m, place, due, row)
 
 
 @kernel
-def heap_push(st: IntArray, seat: IntArray, heap: IntArray, row: int) -> None:
-    """Add a row whose DUE and RANK are set."""
-    at = st[HEAPED]
-    heap[at] = row
-    st[HEAPED] = at + 1
-    _rise(seat, heap, at)
+def heap_push(m: IntArray, rep: int, row: int) -> None:
+    """Add a row whose DUE and RANK are set, before DECODING counts it."""
+    heap = m[rep + HEAP]
+    _rise(m, heap, heap + 2 * m[rep + DECODING], m[row + DUE], row)
 
 
 @kernel
-def heap_remove(st: IntArray, seat: IntArray, heap: IntArray, row: int) -> None:
-    """Take a row out, wherever it stands."""
-    at = seat[row, HEAP_AT]
-    size = st[HEAPED] - 1
-    st[HEAPED] = size
-    if at == size:
+def heap_remove(m: IntArray, rep: int, row: int) -> None:
+    """Take a row out, wherever it stands, before DECODING no longer counts it."""
+    heap, place = m[rep + HEAP], m[row + HEAP_AT]
+    last = heap + 2 * (m[rep + DECODING] - 1)
+    if place == last:
         return
-    moved = heap[size]
-    heap[at] = moved
-    seat[moved, HEAP_AT] = at
-    if at > 0 and _before(seat, moved, heap[(at - 1) >> 1]):
-        _rise(seat, heap, at)
+    due, moved = m[last], m[last + 1]
+    if place > heap and _before(m, due, moved, heap + (((place - heap - 2) >> 2) << 1)):
+        _rise(m, heap, place, due, moved)
     else:
-        _sink(seat, heap, at, size)
+        _sink(m, heap, last, place, due, moved)

@@ -1,112 +1,97 @@
-"""The fast engine's loop: from change to change, a bounded number of them per call."""
+"""The fast engine's loop: from instant to instant, a bounded number of them per call.
 
-import numpy as np
-import numpy.typing as npt
+At each instant, as in the reference: the steps that end there are settled, then what arrives there is received, then
+every replica that has no step under way and something to compute begins one.
+"""
 
-from simulator.kernels.accounts import note_peak
-from simulator.kernels.admit import anyone_waiting, head_chunk, seat_open, stays_blocked
-from simulator.kernels.arrive import next_arrival_ps, receive
+from simulator.kernels.accounts import tell_series, turn_bin
+from simulator.kernels.admit import anyone_waiting
+from simulator.kernels.arrive import next_arrival_ps
 from simulator.kernels.compile import entry, kernel
-from simulator.kernels.finish import finish_due
-from simulator.kernels.pool import take_for_decode
-from simulator.kernels.prefix import Cache
+from simulator.kernels.prefix import Int32Array
+from simulator.kernels.receive import list_reached, receive
 from simulator.kernels.state import (
-    ARRIVAL,
     BEYOND_HORIZON,
-    BUDGET,
-    CONCURRENCY,
-    CONTEXT,
+    BIN_END,
+    CLOCK,
     DECODING,
     DONE,
-    HAS_UNSERVABLE,
+    END,
+    EVENTS,
+    FAR_PS,
+    LISTED,
     MORE,
     NOBODY,
     NOW,
+    NUMBER,
     PARTIAL,
-    RECEIVED,
-    REQUESTS,
+    PLANNED,
+    REACHED,
+    REACHED_COUNT,
+    RECORDS,
+    REPLICAS,
     UNTIL,
 )
-from simulator.kernels.step import full_step
+from simulator.kernels.step import begin_step, settle_step
 from simulator.kernels.stretch import plan_stretch, run_stretch
+from simulator.kernels.tree import tree_key, tree_set, tree_top
 from simulator.steptime import HORIZON_PS, IntArray
 
 
 @kernel
-def _deadline_ps(st: IntArray, inp: IntArray, seat: IntArray, stack: IntArray, cache: Cache) -> int:
-    """Until when a decode-only stretch may run if the batch does not change before; 0: it may not."""
-    running, budget = st[DECODING], st[BUDGET] - st[DECODING]
-    open_seat = seat_open(st, running, budget)
-    if open_seat and anyone_waiting(st):
-        if head_chunk(st, inp, seat, stack, cache, running, budget) > 0 or not stays_blocked(st):
-            return 0
-        open_seat = False
-    # Without a seat an arrival changes nothing, but where refused requests let the next ones in, order of ends matters.
-    if open_seat or (st[CONCURRENCY] > 0 and st[HAS_UNSERVABLE] > 0):
-        return int(min(next_arrival_ps(st, inp), st[UNTIL]))
-    return int(st[UNTIL])
+def _settle(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
+    if m[rep + PLANNED] > 0:
+        run_stretch(m, w, times, counts, rep)
+    else:
+        settle_step(m, w, times, counts, rep)
+    m[rep + END] = FAR_PS
+    tree_set(m, m[EVENTS], m[rep + NUMBER], FAR_PS)
+    list_reached(m, rep)
+
+
+@kernel
+def _begin(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, now_ps: int) -> None:
+    if m[rep + DECODING] == 0 and m[rep + PARTIAL] == NOBODY and not anyone_waiting(m, rep):
+        return
+    m[rep + NOW] = now_ps
+    if now_ps >= m[rep + BIN_END]:
+        turn_bin(m, rep, now_ps)
+    if not plan_stretch(m, w, counts, rep):
+        begin_step(m, w, times, counts, rep)
+    tree_set(m, m[EVENTS], m[rep + NUMBER], m[rep + END])
+
+
+@kernel
+def _begin_reached(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, now_ps: int) -> None:
+    for place in range(m[REACHED], m[REACHED] + m[REACHED_COUNT]):
+        rep = m[place]
+        m[rep + LISTED] = 0
+        if now_ps < m[UNTIL]:
+            _begin(m, w, times, counts, rep, now_ps)
+    m[REACHED_COUNT] = 0
 
 
 @entry
-def advance(
-    st: IntArray,
-    inp: IntArray,
-    out: IntArray,
-    reason: npt.NDArray[np.int8],
-    seat: IntArray,
-    spare: IntArray,
-    stack: IntArray,
-    fresh: IntArray,
-    heap: IntArray,
-    hist: IntArray,
-    itl: IntArray,
-    tokens_ps: IntArray,
-    seats_ps: IntArray,
-    context_ps: IntArray,
-    cache: Cache,
-    events: int,
-) -> int:
-    """At most `events` changes; answers MORE, DONE, or BEYOND_HORIZON when the clock nears the end of 64 bits."""
-    for _ in range(events):
-        if st[NOW] >= HORIZON_PS:
-            return BEYOND_HORIZON
-        receive(st, inp, out, reason)
-        if st[NOW] >= st[UNTIL]:
+def advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, instants: int) -> int:
+    """At most `instants` of them; answers MORE, DONE, or BEYOND_HORIZON when the clock nears the end of 64 bits."""
+    events = m[EVENTS]
+    for _ in range(instants):
+        end_ps = tree_key(m, events, tree_top(m, events))
+        arrival_ps = next_arrival_ps(m, times)
+        now_ps = min(end_ps, arrival_ps)
+        if end_ps == FAR_PS and (arrival_ps == FAR_PS or arrival_ps >= m[UNTIL]):
+            if arrival_ps != FAR_PS:
+                m[CLOCK] = max(m[CLOCK], m[UNTIL])
+            for number in range(m[REPLICAS]):
+                tell_series(m, m[m[RECORDS] + number])
             return DONE
-        decoding = st[DECODING]
-        if decoding == 0 and st[PARTIAL] == NOBODY and not anyone_waiting(st):
-            if st[RECEIVED] == st[REQUESTS]:
-                return DONE
-            st[NOW] = min(inp[ARRIVAL, st[RECEIVED]], st[UNTIL])
-            continue
-        steps = 0
-        if decoding > 0 and st[PARTIAL] == NOBODY:
-            deadline_ps = _deadline_ps(st, inp, seat, stack, cache)
-            if deadline_ps > 0:
-                rise_ps = context_ps[decoding] * decoding
-                first_ps = tokens_ps[decoding] + seats_ps[decoding] + context_ps[decoding] * st[CONTEXT]
-                steps = plan_stretch(st, seat, heap, hist, first_ps, rise_ps, deadline_ps)
-        if steps > 0:
-            begun = run_stretch(st, hist, itl, first_ps, rise_ps, steps)
-            take_for_decode(st, cache, begun)
-            note_peak(st)
-            finish_due(st, inp, out, seat, spare, heap, hist, cache)
-        else:
-            full_step(
-                st,
-                inp,
-                out,
-                reason,
-                seat,
-                spare,
-                stack,
-                fresh,
-                heap,
-                hist,
-                itl,
-                tokens_ps,
-                seats_ps,
-                context_ps,
-                cache,
-            )
+        if now_ps >= HORIZON_PS:
+            return BEYOND_HORIZON
+        m[CLOCK] = now_ps
+        while end_ps == now_ps:
+            _settle(m, w, times, counts, m[m[RECORDS] + tree_top(m, events)])
+            end_ps = tree_key(m, events, tree_top(m, events))
+        while next_arrival_ps(m, times) <= now_ps:
+            receive(m, times, counts, draws, now_ps)
+        _begin_reached(m, w, times, counts, now_ps)
     return MORE

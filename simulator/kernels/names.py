@@ -1,82 +1,62 @@
-"""Names of the shared content of a workload's prompts, and the prefix cache's arrays at the start of a run."""
+"""Names of the shared content of a workload's prompts, for the prefix cache."""
+
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from simulator.config import EngineConfig
+from simulator.content import leading_tokens
 from simulator.errors import SimulatorError
-from simulator.kernels.prefix import BEFORE, BEHIND, NO_CONTENT, Cache
+from simulator.kernels.prefix import Int32Array
 from simulator.steptime import IntArray
 from simulator.workload import BlockHashes, Workload
 
-Int32Array = npt.NDArray[np.int32]
+MANY = 2**31 - 1
 
 
-def make_cache(config: EngineConfig, workload: Workload, reason: npt.NDArray[np.int8]) -> Cache:
-    """All blocks free in order of number, nothing cached; arrays of one entry where caching is off."""
-    if not config.enable_prefix_caching:
-        one = np.zeros(1, np.int32)
-        square = np.zeros((1, 1), np.int32)
-        return Cache(square, square, square, square, one, one, np.zeros((2, 1), np.int64), one, one)
-    names, span, parts = _names(config, workload)
-    width = _widest(config, workload, reason)
-    if width * config.max_num_seqs > 2**30:
-        raise SimulatorError("too_large", "max_num_seqs", "block tables of all seats together exceed 2**30 entries")
-    block = np.zeros((2, config.num_blocks), np.int32)
-    block[1] = NO_CONTENT
-    return Cache(
-        link=_queue(config.num_blocks),
-        block=block,
-        table=np.zeros((config.max_num_seqs, width), np.int32),
-        own=np.full((config.max_num_seqs, width), -1, np.int32),
-        where=np.full(max(1, (int(names.max()) + 1) * parts if names.size else 1), -1, np.int32),
-        names=names if names.size else np.zeros(1, np.int32),
-        span=span,
-        anonymous=np.zeros(config.num_blocks, np.int32),
-        parts=np.full(1, parts, np.int32),
-    )
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Shared blocks by request: `blocks[i]` of them, named in `entries[first[i]:]`, `parts` blocks in a row by each.
+
+    Names are the whole numbers below `count`; an entry is the first of its names.
+    """
+
+    entries: IntArray
+    first: IntArray
+    blocks: IntArray
+    parts: int
+    count: int
+
+    def __post_init__(self) -> None:
+        if self.count >= MANY:
+            raise SimulatorError("too_large", "workload", "more than 2**31 shared blocks")
+
+    def spans(self, entries_at: int) -> Int32Array:
+        """[n, 2] as the arena holds them, where the entries begin at `entries_at`."""
+        return np.column_stack((self.first + entries_at, self.blocks)).astype(np.int32)
 
 
-def _queue(blocks: int) -> Int32Array:
-    link = np.empty((2, blocks + 1), np.int32)
-    link[BEHIND] = np.arange(1, blocks + 2)
-    link[BEHIND, blocks] = 0
-    link[BEFORE] = np.arange(-1, blocks)
-    link[BEFORE, 0] = blocks
-    return link
-
-
-def _widest(config: EngineConfig, workload: Workload, reason: npt.NDArray[np.int8]) -> int:
-    tokens = (workload.prompt_tokens + workload.output_tokens)[reason == 0]
-    return config.blocks_for(int(tokens.max())) if tokens.size else 1
-
-
-def _names(config: EngineConfig, workload: Workload) -> tuple[Int32Array, IntArray, int]:
-    """(names, span, parts) as in `Cache`."""
+def name_blocks(block_size: int, workload: Workload) -> Names:
+    """The names of the workload's shared blocks."""
     if workload.block_hashes is not None:
-        return _recorded_names(config, workload, workload.block_hashes)
-    if workload.prefix_group is None or workload.prefix_tokens is None:
-        return np.zeros(0, np.int32), np.zeros((2, len(workload)), np.int64), 1
-    return _group_names(config, workload.prefix_group, workload.prefix_tokens)
+        return _recorded(block_size, workload, workload.block_hashes)
+    if workload.prefix_group is None:
+        none = np.zeros(len(workload), np.int64)
+        return Names(none[:0], none, none, MANY, 0)
+    return _groups(block_size, workload, workload.prefix_group)
 
 
-def _group_names(config: EngineConfig, group: IntArray, tokens: IntArray) -> tuple[Int32Array, IntArray, int]:
+def _groups(block_size: int, workload: Workload, group: IntArray) -> Names:
     """Each group's blocks are named in a row, as many as its longest prefix has."""
-    blocks = np.where(group >= 0, tokens // config.block_size, 0)
+    blocks = leading_tokens(workload) // block_size
     groups, dense = np.unique(group, return_inverse=True)
     longest = np.zeros(groups.size, np.int64)
     np.maximum.at(longest, dense, blocks)
-    first = np.concatenate(([0], np.cumsum(longest)))
-    if first[-1] >= 2**31:
-        raise SimulatorError("too_large", "prefix_tokens", "more than 2**31 shared blocks")
-    return np.arange(first[-1], dtype=np.int32), np.stack((first[:-1][dense], blocks)), 1
+    ends = np.cumsum(longest)
+    return Names(ends - longest, dense.astype(np.int64), blocks, MANY, int(ends[-1]))
 
 
-def _recorded_names(config: EngineConfig, workload: Workload, hashes: BlockHashes) -> tuple[Int32Array, IntArray, int]:
-    parts = hashes.block_tokens // config.block_size
+def _recorded(block_size: int, workload: Workload, hashes: BlockHashes) -> Names:
+    parts = hashes.block_tokens // block_size
     known, dense = np.unique(hashes.ids, return_inverse=True)
-    if known.size * parts >= 2**31:
-        raise SimulatorError("too_large", "block_hashes", "more than 2**31 shared blocks")
-    recorded = np.diff(hashes.offsets) * parts
-    blocks = np.minimum(recorded, workload.prompt_tokens // config.block_size)
-    return dense.astype(np.int32), np.stack((hashes.offsets[:-1], blocks)), parts
+    blocks = leading_tokens(workload) // block_size
+    return Names(dense.astype(np.int64) * parts, hashes.offsets[:-1], blocks, parts, known.size * parts)

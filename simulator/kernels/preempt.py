@@ -2,109 +2,90 @@
 
 from simulator.kernels.compile import kernel
 from simulator.kernels.pool import blocks_for, give_back
-from simulator.kernels.prefix import Cache
-from simulator.kernels.running import growth, leave_decoding
+from simulator.kernels.prefix import Int32Array
+from simulator.kernels.running import growth, leave_decoding, residue, tokens_made
 from simulator.kernels.state import (
     BASE,
-    BLOCK_SIZE,
     BUDGET,
     COMPUTED,
     DECODING,
-    DUE,
     FREE,
     LAST_TOKEN,
+    LINE,
     MADE,
     NOBODY,
     NOW,
-    OUTPUT,
     PARTIAL,
     PREEMPTED,
     PREEMPTIONS,
     PROMPT,
     REQUEST,
+    SEAT,
     STEPS,
     STOPPED_AT,
     TAIL,
     TARGET,
 )
+from simulator.kernels.waiting import push_front
 from simulator.steptime import IntArray
 
 
 @kernel
-def _stop(
-    st: IntArray, inp: IntArray, out: IntArray, seat: IntArray, stack: IntArray, cache: Cache, row: int, computed: int
-) -> None:
-    request = seat[row, REQUEST]
-    give_back(st, seat, cache, request, row, computed, True)
-    seat[row, TARGET] = inp[PROMPT, request] + seat[row, MADE]
-    seat[row, STOPPED_AT] = st[NOW]
-    out[PREEMPTIONS, request] += 1
-    stack[st[PREEMPTED]] = row
-    st[PREEMPTED] += 1
+def _stop(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: int, computed: int) -> None:
+    """The row's blocks are freed and its request waits in front; it keeps the row."""
+    request = m[row + REQUEST]
+    give_back(m, w, rep, row, computed, True)
+    m[row + TARGET] = counts[PROMPT, request] + m[row + MADE]
+    m[row + STOPPED_AT] = m[rep + NOW]
+    counts[PREEMPTIONS, request] += 1
+    counts[SEAT, request] = row
+    push_front(m, counts, rep + LINE, request)
+    m[rep + PREEMPTED] += 1
 
 
 @kernel
-def _stop_partial(st: IntArray, inp: IntArray, out: IntArray, seat: IntArray, stack: IntArray, cache: Cache) -> None:
-    row = st[PARTIAL]
-    st[PARTIAL] = NOBODY
-    _stop(st, inp, out, seat, stack, cache, row, seat[row, COMPUTED])
+def _stop_partial(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> None:
+    row = m[rep + PARTIAL]
+    m[rep + PARTIAL] = NOBODY
+    _stop(m, w, counts, rep, row, m[row + COMPUTED])
 
 
 @kernel
-def _stop_tail(
-    st: IntArray,
-    inp: IntArray,
-    out: IntArray,
-    seat: IntArray,
-    stack: IntArray,
-    heap: IntArray,
-    hist: IntArray,
-    cache: Cache,
-) -> None:
-    row = st[TAIL]
-    seat[row, MADE] = inp[OUTPUT, seat[row, REQUEST]] - (seat[row, DUE] - st[STEPS])
-    seat[row, LAST_TOKEN] = st[NOW]
-    computed = leave_decoding(st, seat, heap, hist, row)
-    _stop(st, inp, out, seat, stack, cache, row, computed)
+def _stop_tail(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> None:
+    row = m[rep + TAIL]
+    m[row + MADE] = tokens_made(m, rep, row)
+    m[row + LAST_TOKEN] = m[rep + NOW]
+    _stop(m, w, counts, rep, row, leave_decoding(m, rep, row))
 
 
 @kernel
-def partial_chunk(st: IntArray, seat: IntArray) -> int:
+def partial_chunk(m: IntArray, rep: int) -> int:
     """Tokens the partly computed prompt gets in this step, 0 where there is none or the budget is spent."""
-    row = st[PARTIAL]
+    row = m[rep + PARTIAL]
     if row == NOBODY:
         return 0
-    return int(min(seat[row, TARGET] - seat[row, COMPUTED], st[BUDGET] - st[DECODING]))
+    return int(min(m[row + TARGET] - m[row + COMPUTED], m[rep + BUDGET] - m[rep + DECODING]))
 
 
 @kernel
-def make_room(
-    st: IntArray,
-    inp: IntArray,
-    out: IntArray,
-    seat: IntArray,
-    stack: IntArray,
-    heap: IntArray,
-    hist: IntArray,
-    cache: Cache,
-) -> bool:
+def make_room(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
     """Preempt from the tail until what is left of the running list has its blocks; says whether anyone fell.
 
     The scheduler walks the list from its head and preempts the tail whenever a sequence finds no block. What falls in
     the end is the shortest tail without which the rest fits: that is what is looked for here.
     """
-    needed = growth(st, hist, st[STEPS])
+    needed = growth(m, rep)
     fell = False
-    if st[PARTIAL] != NOBODY:
-        row = st[PARTIAL]
-        computed = seat[row, COMPUTED]
-        extra = blocks_for(st, computed + partial_chunk(st, seat)) - blocks_for(st, computed)
-        if needed + extra > st[FREE]:
-            _stop_partial(st, inp, out, seat, stack, cache)
+    row = m[rep + PARTIAL]
+    if row != NOBODY:
+        computed = m[row + COMPUTED]
+        extra = blocks_for(m, rep, computed + partial_chunk(m, rep)) - blocks_for(m, rep, computed)
+        if needed + extra > m[rep + FREE]:
+            _stop_partial(m, w, counts, rep)
             fell = True
-    while needed > st[FREE]:
-        if (seat[st[TAIL], BASE] + st[STEPS]) % st[BLOCK_SIZE] == 0:
+    while needed > m[rep + FREE]:
+        if residue(m, rep, m[m[rep + TAIL] + BASE] + m[rep + STEPS]) == 0:
             needed -= 1
-        _stop_tail(st, inp, out, seat, stack, heap, hist, cache)
+        _stop_tail(m, w, counts, rep)
         fell = True
     return fell

@@ -4,11 +4,15 @@ from simulator.kernels.compile import kernel
 from simulator.kernels.heap import heap_push, heap_remove
 from simulator.kernels.state import (
     BASE,
+    BLOCK_BITS,
     BLOCK_SIZE,
     CONTEXT,
     CONTIGUOUS,
     DECODING,
     DUE,
+    HIST,
+    LENGTH,
+    MADE,
     NEXT,
     NOBODY,
     ORDER,
@@ -22,44 +26,59 @@ from simulator.steptime import IntArray
 
 
 @kernel
-def join_decoding(st: IntArray, seat: IntArray, heap: IntArray, hist: IntArray, row: int, tokens_left: int) -> None:
-    """The row's prompt is computed and its token out: from the next step on it decodes, `tokens_left` more tokens."""
-    seat[row, DUE] = st[STEPS] + tokens_left
-    seat[row, BASE] = seat[row, TARGET] - st[STEPS]
-    st[ORDER] += 1
-    seat[row, RANK] = st[ORDER]
-    seat[row, PREV] = st[TAIL]
-    seat[row, NEXT] = NOBODY
-    if st[TAIL] != NOBODY:
-        seat[st[TAIL], NEXT] = row
-    st[TAIL] = row
-    heap_push(st, seat, heap, row)
-    st[DECODING] += 1
-    st[CONTEXT] += seat[row, TARGET]
-    if st[CONTIGUOUS] == 0:
-        hist[seat[row, BASE] % st[BLOCK_SIZE]] += 1
+def residue(m: IntArray, rep: int, number: int) -> int:
+    """number mod block size, from 0."""
+    if m[rep + BLOCK_BITS] >= 0:
+        return int(number & (m[rep + BLOCK_SIZE] - 1))
+    return int(number % m[rep + BLOCK_SIZE])
 
 
 @kernel
-def leave_decoding(st: IntArray, seat: IntArray, heap: IntArray, hist: IntArray, row: int) -> int:
+def growth(m: IntArray, rep: int) -> int:
+    """Blocks that the decoding sequences begin in the next step."""
+    return int(m[m[rep + HIST] + residue(m, rep, m[rep + STEPS])])
+
+
+@kernel
+def join_decoding(m: IntArray, rep: int, row: int) -> None:
+    """The row's prompt is computed and its token out: from the next step on it decodes the rest of its tokens."""
+    m[row + DUE] = m[rep + STEPS] + m[row + LENGTH] - m[row + MADE]
+    m[row + BASE] = m[row + TARGET] - m[rep + STEPS]
+    m[rep + ORDER] += 1
+    m[row + RANK] = m[rep + ORDER]
+    tail = m[rep + TAIL]
+    m[row + PREV] = tail
+    m[row + NEXT] = NOBODY
+    if tail != NOBODY:
+        m[tail + NEXT] = row
+    m[rep + TAIL] = row
+    heap_push(m, rep, row)
+    m[rep + DECODING] += 1
+    m[rep + CONTEXT] += m[row + TARGET]
+    if m[rep + CONTIGUOUS] == 0:
+        m[m[rep + HIST] + residue(m, rep, -m[row + BASE])] += 1
+
+
+@kernel
+def leave_decoding(m: IntArray, rep: int, row: int) -> int:
     """Take a finished or preempted row out of the list; returns the tokens it has computed."""
-    before, after = seat[row, PREV], seat[row, NEXT]
+    before, after = m[row + PREV], m[row + NEXT]
     if before != NOBODY:
-        seat[before, NEXT] = after
+        m[before + NEXT] = after
     if after != NOBODY:
-        seat[after, PREV] = before
+        m[after + PREV] = before
     else:
-        st[TAIL] = before
-    heap_remove(st, seat, heap, row)
-    computed = seat[row, BASE] + st[STEPS]
-    st[DECODING] -= 1
-    st[CONTEXT] -= computed
-    if st[CONTIGUOUS] == 0:
-        hist[seat[row, BASE] % st[BLOCK_SIZE]] -= 1
+        m[rep + TAIL] = before
+    heap_remove(m, rep, row)
+    computed = m[row + BASE] + m[rep + STEPS]
+    m[rep + DECODING] -= 1
+    m[rep + CONTEXT] -= computed
+    if m[rep + CONTIGUOUS] == 0:
+        m[m[rep + HIST] + residue(m, rep, -m[row + BASE])] -= 1
     return int(computed)
 
 
 @kernel
-def growth(st: IntArray, hist: IntArray, step: int) -> int:
-    """Blocks that the decoding sequences begin in step number `step`."""
-    return int(hist[-step % st[BLOCK_SIZE]])
+def tokens_made(m: IntArray, rep: int, row: int) -> int:
+    """Tokens that a decoding row has generated."""
+    return int(m[row + LENGTH] - (m[row + DUE] - m[rep + STEPS]))

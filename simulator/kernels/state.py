@@ -1,110 +1,187 @@
-"""The fast engine's arrays and what stands where in them.
+"""What stands where in the fast engine's memory.
 
-All are int64 unless said otherwise. The kernels take only those that they need, under these names:
+Nearly all of it is one array of int64, the arena `m`, made of records; a record's id is the offset of its first word,
+and 0 is none (the fleet's own record stands there, and nobody refers to it). A field is read as `m[record + FIELD]`:
 
-  st      scalars: the configuration and the engine's state (indices below)
-  inp     [3, n]  what was asked for: ARRIVAL (a closed loop writes here), PROMPT, OUTPUT
-  reason  [n] int8: why a request is unservable, 0 if it is not
-  out     [7, n]  what happened, the columns of EventLog
-  seat    [max_num_seqs, 16]  one row per request that was admitted and has not ended; it keeps its row while preempted
-          (running and preempted ones are never more than max_num_seqs: nobody new enters while one is preempted)
-  spare   [max_num_seqs]  stack of free rows;  stack: [max_num_seqs] preempted rows, the next to be resumed on top
-  heap    [max_num_seqs]  rows that decode, the next to finish first
-  fresh   [max_num_seqs]  rows that compute a chunk of their prompt in this step, in order
-  hist    [block_size]  decoding sequences by (computed tokens - steps) mod block_size: in step s those with residue
-          -s mod block_size begin a new block
-  itl     [ITL_SLICES, ITL_BINS]  gaps between tokens
-  tokens_ps, seats_ps, context_ps  the step-time tables
-  and the prefix cache's arrays, described in `prefix.py`
+  m[0 ...]       the fleet: clock, counters, and where the other parts begin
+  m[pool + ...]  one record per pool: which replicas are in it, and what they can serve
+  m[rep + ...]   one record per replica: its configuration, totals, and state
+  m[row + ...]   a seat of a replica: one request that was admitted and has not ended; it keeps its row while preempted
+                 (running and preempted ones are never more than max_num_seqs: nobody new enters while one is preempted)
+  and without fields of their own: the heap, histogram and chunk list of each replica, step-time tables, the gaps
+  between tokens, and the trees (`tree.py`) by which the next event and the least loaded replica are found
 
-A decoding sequence gains one token in every step, so nothing is stored that changes with it: with `steps` counted since
-the start, it has computed BASE + steps tokens and ends with step DUE.
+Beside it:
+
+  times   [TIMES or one more, n] int64   columns by request: ARRIVAL (a closed loop writes here), ADMITTED, ...
+  counts  [COUNTS or one more, n] int32  columns by request: PROMPT, OUTPUT, ...
+  draws   [n, 2] int64  random numbers for routers that draw
+  w       int32              the prefix caches: see `prefix.py`
+
+A decoding sequence gains one token in every step, so nothing is stored that changes with it: with STEPS counted since
+the start, it has computed BASE + STEPS tokens and ends with step DUE.
 """
 
 from typing import Final
 
-# --- st: configuration --------------------------------------------------------------------------------------
-REQUESTS: Final = 0
+NOBODY: Final = 0  # no row
+NONE: Final = -1  # no request, no replica
+FAR_PS: Final = 2**63 - 1  # never
+
+# --- the fleet ------------------------------------------------------------------------------------------------
+CLOCK: Final = 0  # the instant that is being worked on
+REQUESTS: Final = 1
+CONCURRENCY: Final = 2  # 0: open loop
+UNTIL: Final = 3
+RECEIVED: Final = 4  # requests taken in
+ENDED: Final = 5
+REPLICAS: Final = 6
+RECORDS: Final = 7  # table: the replica of each number
+POOLS: Final = 8  # first pool's record; they stand one behind the other
+POOLS_END: Final = 9
+ROUTER: Final = 10  # see `route.py`
+CREDITS: Final = 11  # list: round robin's credit of each replica
+EVENTS: Final = 12  # tree of the replicas by END
+LOADS: Final = 13  # tree of the replicas by what was sent there and has not ended
+REACHED: Final = 14  # list: replicas that may begin a step at this instant
+REACHED_COUNT: Final = 15
+GAPS: Final = 16  # [ITL_SLICES, ITL_BINS] gaps between tokens
+SERIES: Final = 17  # [SERIES_BINS, SUMS] sums over time
+SHIFT: Final = 18  # a bin of the series is 2**SHIFT ps wide
+THINKING: Final = 19  # 1: requests of a closed loop have a think time
+WAITED_HIGH: Final = 20  # picoseconds in waiting lines, two words
+WEIGHTED: Final = 22  # 1: pools have unequal weights
+READY: Final = 23  # closed loop: heap of the times at which users are ready to ask again
+READY_COUNT: Final = 24
+FLEET_SIZE: Final = 32
+
+# --- pool -----------------------------------------------------------------------------------------------------
+POOL_FIRST: Final = 0  # number of its first replica
+POOL_REPLICAS: Final = 1
+POOL_LONGEST: Final = 2  # prompt and output together that a replica can serve
+POOL_LOW: Final = 3  # prompts that the router sends there
+POOL_HIGH: Final = 4
+POOL_WEIGHT: Final = 5
+POOL_SIZE: Final = 6
+
+# --- replica: configuration -----------------------------------------------------------------------------------
+NUMBER: Final = 0
 MAX_SEQS: Final = 1
 BUDGET: Final = 2
 BLOCKS: Final = 3
 BLOCK_SIZE: Final = 4
-CHUNKED: Final = 5  # 1: prompts are split
-RESERVE_WHOLE: Final = 6  # 1: admission asks for room for the whole prompt
-WATERMARK: Final = 7
-CONTIGUOUS: Final = 8  # blocks reserved per sequence; 0: paged
-STATIC: Final = 9
-CACHING: Final = 10
-CONCURRENCY: Final = 11  # 0: open loop
-HAS_UNSERVABLE: Final = 12
-UNTIL: Final = 13
-MAX_JUMP: Final = 14  # steps in one closed form, so that its sums stay within 64 bits
-PAIR_PS: Final = 15
-SEQ_PS: Final = 16
-# --- st: state ----------------------------------------------------------------------------------------------
-NOW: Final = 20
-STEPS: Final = 21
-BUSY: Final = 22
-RECEIVED: Final = 23  # requests taken in
-HEAD: Final = 24  # next fresh request to admit
-ENDED: Final = 25
-ADMISSIONS: Final = 26
-PREEMPTED: Final = 27  # rows on the stack
-DECODING: Final = 28
-CONTEXT: Final = 29  # tokens computed of the decoding sequences
-TAIL: Final = 30  # decoding row admitted last, -1: none
-PARTIAL: Final = 31  # row whose prompt is partly computed, -1: none; it stands behind all decoding ones
-FREE: Final = 32  # blocks that nobody holds
-PEAK: Final = 33
-AREA_HIGH: Final = 34  # blocks x picoseconds = AREA_HIGH * 2**31 + AREA_LOW
-AREA_LOW: Final = 35
-PREFILL_TOKENS: Final = 36
-BATCH_LEFT: Final = 37  # requests that may still join the static batch
-SPARE: Final = 38  # rows on the spare stack
-HEAPED: Final = 39
-ORDER: Final = 40  # counts sequences that began to decode: their order in the running list
-ITL_SHIFT: Final = 41  # last shift used for a bin: successive gaps are alike
-ITL_ROW: Final = 42
-FRESH: Final = 43  # rows in `fresh`
-FIRST_HITS: Final = 44  # what the last look-up of the waiting head found: blocks cached
-FREE_HITS: Final = 45  # and how many of them nobody holds
-ANONYMOUS: Final = 46  # see prefix.py
-ST_SIZE: Final = 48
+BLOCK_BITS: Final = 5  # block size = 2**BLOCK_BITS; -1: no power of two
+CHUNKED: Final = 6  # 1: prompts are split
+RESERVE_WHOLE: Final = 7  # 1: admission asks for room for the whole prompt
+WATERMARK: Final = 8
+CONTIGUOUS: Final = 9  # blocks reserved per sequence; 0: paged
+STATIC: Final = 10
+CACHING: Final = 11
+MAX_JUMP: Final = 12  # steps in one closed form, so that its sums stay within 64 bits
+PAIR_PS: Final = 13
+SEQ_PS: Final = 14
+TOKENS_PS: Final = 15  # step-time tables
+SEATS_PS: Final = 16
+CONTEXT_PS: Final = 17
+HIST: Final = 18  # [block_size] decoding sequences by the step number mod block_size in which they begin blocks
+HEAP: Final = 19  # [max_num_seqs, 2] DUE and row of those that decode, the next to finish first
+CHUNKS: Final = 20  # [max_num_seqs] rows that compute a chunk of their prompt in the step under way, in order
+# --- replica: the event ahead ---------------------------------------------------------------------------------
+END: Final = 24  # when the step or stretch under way ends; FAR_PS: none
+NOW: Final = 25  # its beginning
+PLANNED: Final = 26  # steps of the stretch; 0: it is a full step
+FIRST_PS: Final = 27  # the stretch's steps last FIRST_PS, FIRST_PS + RISE_PS, ...
+RISE_PS: Final = 28
+OPEN: Final = 29  # 1: the stretch must end if a request comes
+LISTED: Final = 30  # 1: it stands in the fleet's list REACHED
+# --- replica: state -------------------------------------------------------------------------------------------
+LINE: Final = 32  # waiting line: three words, see `waiting.py`
+PREEMPTED: Final = 35  # how many of the waiting ones were preempted: they have a row
+DECODING: Final = 36
+CONTEXT: Final = 37  # tokens computed of the decoding sequences
+TAIL: Final = 38  # decoding row admitted last
+PARTIAL: Final = 39  # row whose prompt is partly computed; it stands behind all decoding ones
+CHUNK_COUNT: Final = 40
+FREE: Final = 41  # blocks that nobody holds
+BATCH_LEFT: Final = 42  # requests that may still join the static batch
+FREE_ROW: Final = 43  # rows given back, linked by NEXT
+UNUSED_ROW: Final = 44  # first row never used
+ORDER: Final = 45  # counts sequences that began to decode: their order in the running list
+GAP_SHIFT: Final = 46  # last shift used for a gap's bin: successive gaps are alike
+GAP_SLICE: Final = 47  # where the bins begin that gaps are counted in
+GAP_FROM: Final = 48  # that slice's first request, and the one behind its last
+GAP_UPTO: Final = 49
+PEAK: Final = 50
+HITS: Final = 51  # what the last look-up of the waiting head found: blocks cached
+FREE_HITS: Final = 52  # and how many of them nobody holds
+# --- replica: prefix cache, offsets in w (see `prefix.py`) ----------------------------------------------------
+QUEUE: Final = 53  # end of the free queue
+UNUSED_BLOCK: Final = 54  # blocks never used stand before all others in it: the first of them, and their end
+UNUSED_END: Final = 55
+ANONYMOUS: Final = 56  # stack of blocks that decoding sequences hold together: its top
+WHERE: Final = 57
+SPANS: Final = 58
+PARTS: Final = 59
+TABLES: Final = 60  # block tables of the next unused row
+WIDTH: Final = 61
+SHARED: Final = 62  # holders of blocks beyond the first of each
+# --- replica: totals, and what of them the series has -----------------------------------------------------------
+STEPS: Final = 64
+BUSY: Final = 65
+SEAT_HIGH: Final = 66  # running requests x picoseconds = SEAT_HIGH * 2**31 + SEAT_LOW
+SEAT_LOW: Final = 67
+AREA_HIGH: Final = 68  # blocks x picoseconds
+AREA_LOW: Final = 69
+PREFILLED: Final = 70  # tokens
+DECODED: Final = 71
+SUMS: Final = 8
+TOLD: Final = 72  # [SUMS] the totals when they were last added to the series
+BIN_PS: Final = 80  # when the bin of the series began that the replica's steps belong to
+BIN_END: Final = 81
+KV_TOKENS_HIGH: Final = 82  # tokens in held blocks x picoseconds, two words
+PEAK_TOKENS: Final = 84
+REPLICA_SIZE: Final = 88
 
-# --- inp, out -----------------------------------------------------------------------------------------------
-ARRIVAL: Final = 0
-PROMPT: Final = 1
-OUTPUT: Final = 2
-ADMITTED: Final = 0
-FIRST_TOKEN: Final = 1
-FINISH: Final = 2
-GENERATED: Final = 3
-CACHED: Final = 4
-PREEMPTIONS: Final = 5
-PREEMPTED_PS: Final = 6
-OUT_ROWS: Final = 7
-
-# --- seat ---------------------------------------------------------------------------------------------------
+# --- row ------------------------------------------------------------------------------------------------------
 REQUEST: Final = 0
 DUE: Final = 1  # decoding: the step that ends it
-BASE: Final = 2  # decoding: computed tokens minus steps
-PREV: Final = 3  # decoding: neighbours in the running list, -1: none
+BASE: Final = 2  # decoding: computed tokens minus STEPS
+PREV: Final = 3  # decoding: neighbours in the running list
 NEXT: Final = 4
 RANK: Final = 5  # decoding: place in the running list, rising
-HEAP_AT: Final = 6
-MADE: Final = 7  # tokens generated, while it does not decode
-COMPUTED: Final = 8  # prefilling: tokens computed
-TARGET: Final = 9  # prefilling: tokens to compute
-CHUNK: Final = 10  # prefilling: tokens in this step
-STOPPED_AT: Final = 11  # when it was preempted
-LAST_TOKEN: Final = 12  # when its last token came out before it was preempted
-TABLED: Final = 13  # blocks with a place in the block table
-OFFERED: Final = 14  # shared blocks published
-SEAT_COLUMNS: Final = 16
+HEAP_AT: Final = 6  # decoding: offset of its place in the heap
+LENGTH: Final = 7  # output tokens it asked for
+MADE: Final = 8  # tokens generated, while it does not decode
+COMPUTED: Final = 9  # prefilling: tokens computed
+TARGET: Final = 10  # prefilling: tokens to compute
+CHUNK: Final = 11  # prefilling: tokens in this step
+STOPPED_AT: Final = 12  # when it was preempted
+LAST_TOKEN: Final = 13  # when its last token came out before it was preempted
+TABLE: Final = 14  # its block table in w
+TABLED: Final = 15  # blocks with a place in the block table
+OFFERED: Final = 16  # shared blocks published
+ROW_SIZE: Final = 17
 
-# --- advance's answers --------------------------------------------------------------------------------------
+# --- times, counts --------------------------------------------------------------------------------------------
+ARRIVAL: Final = 0
+ADMITTED: Final = 1
+FIRST_TOKEN: Final = 2
+FINISH: Final = 3
+PREEMPTED_PS: Final = 4
+THINK: Final = 5  # present where THINKING is
+TIMES: Final = 5
+
+PROMPT: Final = 0
+OUTPUT: Final = 1
+REPLICA: Final = 2
+CACHED: Final = 3
+PREEMPTIONS: Final = 4
+BEHIND: Final = 5  # the next request in its waiting line
+SEAT: Final = 6  # row of a preempted request
+SESSION: Final = 7  # present where the router asks for it; NONE: no session
+COUNTS: Final = 7
+
+# --- advance's answers ----------------------------------------------------------------------------------------
 MORE: Final = 0
 DONE: Final = 1
 BEYOND_HORIZON: Final = 2
-
-NOBODY: Final = -1

@@ -2,24 +2,50 @@
 
 With n decoding sequences and S tokens of context, step j of the stretch lasts a + d*j, where a is the time of its first
 step and d = context_ps[n]*n: every step adds n tokens of context. So k steps last k*a + d*k(k-1)/2.
+A planned stretch has changed nothing yet: it may be cut, and is run when it ends.
 """
 
 import math
 
-from simulator.kernels.accounts import add_area, add_gaps
+from simulator.kernels.accounts import add_gaps, add_product, note_peak
+from simulator.kernels.admit import anyone_waiting, head_chunk, seat_open, stays_blocked
 from simulator.kernels.compile import kernel
-from simulator.kernels.running import growth
+from simulator.kernels.finish import finish_due
+from simulator.kernels.pool import take_for_decode
+from simulator.kernels.prefix import Int32Array
+from simulator.kernels.running import residue
 from simulator.kernels.state import (
+    AREA_HIGH,
+    BIN_END,
+    BLOCK_BITS,
     BLOCK_SIZE,
     BLOCKS,
+    BUDGET,
     BUSY,
     CONTEXT,
+    CONTEXT_PS,
+    CONTIGUOUS,
+    DECODED,
     DECODING,
-    DUE,
+    END,
+    FIRST_PS,
     FREE,
+    HEAP,
+    HIST,
+    KV_TOKENS_HIGH,
     MAX_JUMP,
+    NOBODY,
     NOW,
+    OPEN,
+    PARTIAL,
+    PLANNED,
+    RISE_PS,
+    SEAT_HIGH,
+    SEATS_PS,
+    SHARED,
     STEPS,
+    TOKENS_PS,
+    UNTIL,
 )
 from simulator.steptime import IntArray
 
@@ -35,12 +61,10 @@ def steps_until(first_ps: int, rise_ps: int, gap_ps: int, most: int) -> int:
     """The first step that ends at or after `gap_ps`, at most `most`: a root in floats, put right in integers."""
     if first_ps >= gap_ps:
         return 1
-    if stretch_ps(first_ps, rise_ps, most) < gap_ps:
-        return most
     half = first_ps - 0.5 * rise_ps
     steps = int(2.0 * gap_ps / (half + math.sqrt(half * half + 2.0 * rise_ps * gap_ps)))
     steps = min(max(steps, 1), most)
-    while stretch_ps(first_ps, rise_ps, steps) < gap_ps:
+    while steps < most and stretch_ps(first_ps, rise_ps, steps) < gap_ps:
         steps += 1
     while steps > 1 and stretch_ps(first_ps, rise_ps, steps - 1) >= gap_ps:
         steps -= 1
@@ -48,68 +72,144 @@ def steps_until(first_ps: int, rise_ps: int, gap_ps: int, most: int) -> int:
 
 
 @kernel
-def steps_before_exhaustion(st: IntArray, hist: IntArray, most: int) -> int:
+def _rounds(m: IntArray, rep: int, steps: int) -> int:
+    """Rounds of block_size steps that have begun within `steps` steps: ceil(steps / block size)."""
+    if m[rep + BLOCK_BITS] >= 0:
+        return int((steps + m[rep + BLOCK_SIZE] - 1) >> m[rep + BLOCK_BITS])
+    return int((steps + m[rep + BLOCK_SIZE] - 1) // m[rep + BLOCK_SIZE])
+
+
+@kernel
+def steps_before_exhaustion(m: IntArray, rep: int, most: int) -> int:
     """How many steps (at most `most`) the free blocks last: each round of block_size steps takes one per sequence."""
-    size, decoding, free = st[BLOCK_SIZE], st[DECODING], st[FREE]
-    if decoding * ((most + size - 1) // size) <= free:
+    size, decoding, free = m[rep + BLOCK_SIZE], m[rep + DECODING], m[rep + FREE]
+    if decoding * _rounds(m, rep, most) <= free:
         return most
     rounds = free // decoding
     left = free - rounds * decoding
     steps = rounds * size
+    hist, place = m[rep + HIST], residue(m, rep, m[rep + STEPS])
     while steps < most:
-        left -= growth(st, hist, st[STEPS] + steps)
+        left -= m[hist + place]
         if left < 0:
             break
         steps += 1
+        place = place + 1 if place + 1 < size else 0
     return int(min(steps, most))
 
 
 @kernel
-def plan_stretch(
-    st: IntArray, seat: IntArray, heap: IntArray, hist: IntArray, first_ps: int, rise_ps: int, deadline_ps: int
-) -> int:
-    """Steps until the batch changes: a finish, the pool's end, or the first step end at or after `deadline_ps`."""
-    most = min(seat[heap[0], DUE] - st[STEPS], st[MAX_JUMP])
-    most = steps_before_exhaustion(st, hist, most)
-    if most == 0:
-        return 0
-    return int(steps_until(first_ps, rise_ps, deadline_ps - st[NOW], most))
+def _only_decoding(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
+    """Whether only decoding can come next: sets OPEN, whether a request that comes could enter."""
+    running, budget = m[rep + DECODING], m[rep + BUDGET] - m[rep + DECODING]
+    m[rep + OPEN] = 0
+    if not seat_open(m, rep, running, budget):
+        return True
+    if anyone_waiting(m, rep):
+        return bool(head_chunk(m, w, counts, rep, running, budget) == 0 and stays_blocked(m, rep))
+    m[rep + OPEN] = 1
+    return True
 
 
 @kernel
-def _blocks_and_area(st: IntArray, hist: IntArray, first_ps: int, rise_ps: int, steps: int, total_ps: int) -> int:
-    """Blocks begun during the stretch; adds blocks x time, each block from the start of the step that begins it.
+def plan_stretch(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
+    """Plan steps until the batch changes: a finish, the pool's end, the end of the series' bin or of the run.
 
-    The sequences of one residue begin blocks in steps j, j + block_size, ...: the starts of these sum in closed form.
+    False: the next step must be a full one.
     """
-    size = st[BLOCK_SIZE]
-    begun = 0
-    add_area(st, st[BLOCKS] - st[FREE], total_ps)
-    for offset in range(min(steps, size)):
-        sequences = growth(st, hist, st[STEPS] + offset)
-        if sequences == 0:
-            continue
-        times = (steps - offset + size - 1) // size
-        begun += sequences * times
-        if times == 1:
-            held_ps = total_ps - stretch_ps(first_ps, rise_ps, offset)
-        else:
-            pairs = times * (times - 1) // 2
-            sum_j = times * offset + size * pairs
-            sum_jj = times * offset * offset + 2 * offset * size * pairs + size * size * pairs * (2 * times - 1) // 3
-            held_ps = times * total_ps - first_ps * sum_j - rise_ps * ((sum_jj - sum_j) >> 1)
-        add_area(st, sequences, held_ps)
+    decoding = m[rep + DECODING]
+    if decoding == 0 or m[rep + PARTIAL] != NOBODY or not _only_decoding(m, w, counts, rep):
+        return False
+    context_ps = m[m[rep + CONTEXT_PS] + decoding]
+    first_ps = m[m[rep + TOKENS_PS] + decoding] + m[m[rep + SEATS_PS] + decoding] + context_ps * m[rep + CONTEXT]
+    steps = min(m[m[rep + HEAP]] - m[rep + STEPS], m[rep + MAX_JUMP])
+    steps = steps_before_exhaustion(m, rep, steps)
+    if steps == 0 or first_ps == 0:
+        return False
+    m[rep + FIRST_PS] = first_ps
+    m[rep + RISE_PS] = context_ps * decoding
+    m[rep + PLANNED] = steps
+    m[rep + END] = m[rep + NOW] + stretch_ps(first_ps, context_ps * decoding, steps)
+    cut_stretch(m, rep, min(m[rep + BIN_END], m[UNTIL]))
+    return True
+
+
+@kernel
+def cut_stretch(m: IntArray, rep: int, at_ps: int) -> None:
+    """Let the planned stretch end with its first step that ends at or after `at_ps`, a time after its beginning."""
+    if m[rep + END] > at_ps:
+        first_ps, rise_ps = m[rep + FIRST_PS], m[rep + RISE_PS]
+        steps = steps_until(first_ps, rise_ps, at_ps - m[rep + NOW], m[rep + PLANNED])
+        m[rep + PLANNED] = steps
+        m[rep + END] = m[rep + NOW] + stretch_ps(first_ps, rise_ps, steps)
+
+
+@kernel
+def _held(m: IntArray, rep: int, first: int, last: int, times: int, total_ps: int) -> tuple[int, int]:
+    """(Blocks begun, blocks x time) of sequences that begin `times` blocks each, the first in steps first to last - 1.
+
+    One that begins blocks in steps j, j + block_size, ... holds each from the start of its step, which is
+    j*a + d*j(j-1)/2 after the stretch's: so sums of 1, j and j**2 over the sequences are enough.
+    """
+    size = m[rep + BLOCK_SIZE]
+    hist, place = m[rep + HIST], residue(m, rep, m[rep + STEPS] + first)
+    ones = sum_j = sum_jj = 0
+    for j in range(first, last):
+        sequences = m[hist + place]
+        ones += sequences
+        sum_j += sequences * j
+        sum_jj += sequences * j * j
+        place = place + 1 if place + 1 < size else 0
+    pairs = times * (times - 1) >> 1
+    square = pairs * (2 * times - 1) // 3
+    all_jj = times * sum_jj + size * (2 * pairs * sum_j + size * square * ones)
+    all_j = times * sum_j + size * pairs * ones
+    held_ps = times * ones * total_ps - m[rep + FIRST_PS] * all_j - m[rep + RISE_PS] * ((all_jj - all_j) >> 1)
+    return times * ones, held_ps
+
+
+@kernel
+def _blocks_and_area(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
+    """Blocks begun during the stretch; adds blocks x time."""
+    add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], total_ps)
+    if m[rep + CONTIGUOUS] > 0:
+        return 0
+    rounds = _rounds(m, rep, steps)
+    last_round = steps - (rounds - 1) * m[rep + BLOCK_SIZE]
+    begun, held_ps = _held(m, rep, 0, last_round, rounds, total_ps)
+    if rounds > 1:
+        others, others_ps = _held(m, rep, last_round, m[rep + BLOCK_SIZE], rounds - 1, total_ps)
+        begun += others
+        held_ps += others_ps
+    add_product(m, rep + AREA_HIGH, 1, held_ps)
     return int(begun)
 
 
 @kernel
-def run_stretch(st: IntArray, hist: IntArray, itl: IntArray, first_ps: int, rise_ps: int, steps: int) -> int:
-    """Advance the clock by `steps` decode-only steps; returns the blocks begun, for the caller to take."""
-    total_ps = stretch_ps(first_ps, rise_ps, steps)
-    begun = _blocks_and_area(st, hist, first_ps, rise_ps, steps, total_ps)
-    add_gaps(st, itl, first_ps, rise_ps, steps, st[DECODING])
-    st[NOW] += total_ps
-    st[BUSY] += total_ps
-    st[STEPS] += steps
-    st[CONTEXT] += steps * st[DECODING]
-    return int(begun)
+def _tokens(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
+    """Adds tokens held x time; returns the tokens at the end. After step j there are n*j more than after the first."""
+    decoding = m[rep + DECODING]
+    first = m[rep + CONTEXT] + decoding - m[rep + SHARED] * m[rep + BLOCK_SIZE]
+    sum_j = steps * (steps - 1) >> 1
+    sum_jj = sum_j * (2 * steps - 1) // 3
+    add_product(m, rep + KV_TOKENS_HIGH, first, total_ps)
+    add_product(m, rep + KV_TOKENS_HIGH, decoding, m[rep + FIRST_PS] * sum_j + m[rep + RISE_PS] * sum_jj)
+    return int(first + decoding * (steps - 1))
+
+
+@kernel
+def run_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
+    """The planned stretch has ended: its steps are counted, and those finish whose last token came out in the last."""
+    steps, decoding = m[rep + PLANNED], m[rep + DECODING]
+    total_ps = m[rep + END] - m[rep + NOW]
+    begun = _blocks_and_area(m, rep, steps, total_ps)
+    tokens = _tokens(m, rep, steps, total_ps)
+    add_product(m, rep + SEAT_HIGH, decoding, total_ps)
+    add_gaps(m, rep, m[rep + FIRST_PS], m[rep + RISE_PS], steps, decoding)
+    m[rep + BUSY] += total_ps
+    m[rep + DECODED] += steps * decoding
+    m[rep + STEPS] += steps
+    m[rep + CONTEXT] += steps * decoding
+    take_for_decode(m, w, rep, begun)
+    note_peak(m, rep, tokens)
+    finish_due(m, w, times, counts, rep)

@@ -3,39 +3,54 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import EngineConfig, EventLog, Fleet, Pool, SimulatorError, StepTime, Workload, simulate, simulate_fleet
+from simulator import EngineConfig, EventLog, Fleet, KvGroup, Pool, StepTime, Workload, simulate_fleet
+from simulator.admission import NO_LIMITS
+from simulator.engine import Engine
 from tests.simulator.random_runs import fleet_runs, runs
 
 Run = tuple[EngineConfig, StepTime, Workload]
 
 
-def _agree(fleet: Fleet, workload: Workload, until_ps: int | None = None) -> EventLog:
-    if workload.concurrency is not None:
-        reject()  # the fast engine does not yet keep sent times in order
-    try:
-        fast = simulate_fleet(fleet, workload, rng=np.random.default_rng(7), until_ps=until_ps)
-    except SimulatorError as error:
-        if error.code == "not_yet":
-            reject()
-        raise
-    slow = simulate_fleet(fleet, workload, rng=np.random.default_rng(7), until_ps=until_ps, engine="reference")
-    assert set(_without_tokens(fast).differences(_without_tokens(slow))) <= {
-        "series",
-        "replica",
-        "itl_slice",
-        "itl_upper_ps",
-        "itl_count",
+def _known(fleet: Fleet) -> Fleet:
+    """The fleet without what only the reference engine knows so far."""
+    plain = {
+        "attention_dp_ranks": 1,
+        "pipeline_stages": 1,
+        "kv_groups": (KvGroup(),),
+        "speculation": None,
+        "partial_block_hits": False,
+        "isolate_tenants": False,
+        "order": "fcfs",
+        "tenant_weights": (),
+        "long_prefill_token_threshold": 0,
     }
-    return slow
+    pools = tuple(
+        replace(
+            pool,
+            config=replace(pool.config, **plain),
+            step_time=replace(pool.step_time, window_tokens=0, window_context_ps=None),
+        )
+        for pool in fleet.pools
+    )
+    router = "least_requests" if fleet.router in ("prefix_affine", "kv_aware") else fleet.router
+    return replace(fleet, pools=pools, router=router, admission=NO_LIMITS)
 
 
-def _without_tokens(log: EventLog) -> EventLog:
-    """The fast engine does not sum the tokens in the pool yet."""
-    return replace(log, replicas=tuple(replace(r, kv_token_ps=0, kv_peak_tokens=0) for r in log.replicas))
+def _agree(fleet: Fleet, workload: Workload, stopped_at: float | None = None) -> None:
+    """`stopped_at`: share of the run after which it is stopped."""
+    fleet, until_ps = _known(fleet), None
+
+    def run(engine: Engine) -> EventLog:
+        return simulate_fleet(fleet, workload, rng=np.random.default_rng(7), until_ps=until_ps, engine=engine)
+
+    reference = run("reference")
+    if stopped_at is not None:
+        until_ps = int(reference.end_ps * stopped_at)
+        reference = run("reference")
+    assert run("fast").differences(reference) == []
 
 
 @settings(max_examples=400, deadline=None)
@@ -52,19 +67,20 @@ def test_fast_equals_reference_with_prefix_cache(run: Run) -> None:
     _agree(Fleet((Pool(config, step_time),)), workload)
 
 
-@pytest.mark.skip(reason="the fast engine does not know fleets yet")
+@settings(max_examples=200, deadline=None)
+@given(runs(), st.floats(0.0, 1.2))
+def test_fast_equals_reference_when_stopped_early(run: Run, share: float) -> None:
+    config, step_time, workload = run
+    _agree(Fleet((Pool(config, step_time),)), workload, share)
+
+
 @settings(max_examples=400, deadline=None)
 @given(fleet_runs())
 def test_fast_equals_reference_in_fleets(run: tuple[Fleet, Workload]) -> None:
     _agree(*run)
 
 
-@pytest.mark.skip(reason="the fast engine still takes in what arrives at the very instant it is stopped")
-@settings(max_examples=200, deadline=None)
-@given(runs(), st.floats(0.0, 1.2))
-def test_fast_equals_reference_when_stopped_early(run: Run, share: float) -> None:
-    config, step_time, workload = run
-    until_ps = int(
-        simulate(config, step_time, workload, rng=np.random.default_rng(7), engine="reference").end_ps * share
-    )
-    _agree(Fleet((Pool(config, step_time),)), workload, until_ps)
+@settings(max_examples=150, deadline=None)
+@given(fleet_runs(), st.floats(0.0, 1.2))
+def test_fast_equals_reference_when_a_fleet_is_stopped_early(run: tuple[Fleet, Workload], share: float) -> None:
+    _agree(*run, share)

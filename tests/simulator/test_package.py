@@ -77,7 +77,7 @@ def test_processes_and_hash_seeds_do_not_change_a_run(code: str) -> None:
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
 def test_a_run_can_be_cancelled(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("simulator.fast.EVENTS_PER_CALL", 50)
+    monkeypatch.setattr("simulator.fast.INSTANTS_PER_CALL", 50)
     monkeypatch.setattr("simulator.reference.run.INSTANTS_PER_REPORT", 50)
     seen: list[float] = []
 
@@ -95,7 +95,7 @@ def test_a_run_can_be_cancelled(engine: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_slices_do_not_change_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     workload = Workload(np.arange(200) * 3 * MS, fixed_tokens(5, 200), fixed_tokens(10, 200))
     whole = simulate(*even_replica(MS, seats=3), workload)
-    monkeypatch.setattr("simulator.fast.EVENTS_PER_CALL", 1)
+    monkeypatch.setattr("simulator.fast.INSTANTS_PER_CALL", 1)
     assert simulate(*even_replica(MS, seats=3), workload).differences(whole) == []
 
 

@@ -1,0 +1,266 @@
+"""The fast engine's memory at the start of a run: see `state.py` and `prefix.py` for what stands where."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from simulator.admission import NO_LIMITS
+from simulator.config import EngineConfig
+from simulator.errors import SimulatorError
+from simulator.fleet import Fleet, Pool, Router
+from simulator.kernels import route
+from simulator.kernels import state as s
+from simulator.kernels.names import Names, name_blocks
+from simulator.kernels.prefix import AFTER, BEFORE, BLOCK_WORDS, Int32Array
+from simulator.kernels.tree import tree_words
+from simulator.kernels.waiting import FIRST, LAST
+from simulator.records import ITL_BINS, ITL_SLICES, NEVER, SERIES_BINS, SERIES_SHIFT
+from simulator.steptime import IntArray, StepTime
+from simulator.workload import Workload
+
+NO_END_PS = 2**62
+LONGEST_JUMP = 4096
+ROUTERS: dict[Router, int] = {
+    "round_robin": route.ROUND_ROBIN,
+    "random": route.RANDOM,
+    "power_of_two": route.POWER_OF_TWO,
+    "least_requests": route.LEAST_REQUESTS,
+    "least_tokens": route.LEAST_TOKENS,
+    "session_affine": route.SESSION_AFFINE,
+}
+
+
+class Memory(NamedTuple):
+    """The arguments of `advance`, in order."""
+
+    m: IntArray
+    w: Int32Array
+    times: IntArray
+    counts: Int32Array
+    draws: IntArray
+
+    def replicas(self) -> list[int]:
+        """Offsets of the replicas' records, in order."""
+        first = int(self.m[s.RECORDS])
+        replicas: list[int] = self.m[first : first + int(self.m[s.REPLICAS])].tolist()
+        return replicas
+
+
+class Words:
+    """Gives out parts of an arena that is allocated when all are known."""
+
+    def __init__(self, first: int) -> None:
+        self.end = first
+
+    def take(self, count: int) -> int:
+        """Offset of the next `count` words."""
+        offset = self.end
+        self.end += count
+        return offset
+
+
+def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | None) -> Memory:
+    """Everything empty, idle and free."""
+    _refuse_unknown(fleet)
+    words, cache_words = Words(s.FLEET_SIZE), Words(BLOCK_WORDS)
+    header = _fleet_header(fleet, workload, words, until_ps)
+    pools = [_PoolLayout(pool, workload, words, cache_words) for pool in fleet.pools]
+    replicas = [pools[place].replica(number, words, cache_words) for number, place in enumerate(fleet.pool_of_replica)]
+    if cache_words.end >= 2**31 or words.end >= 2**31:
+        raise SimulatorError("too_large", "max_num_seqs", "seats, blocks and names of the fleet exceed 2**31 words")
+    m, w = np.zeros(words.end, np.int64), np.zeros(cache_words.end, np.int32)
+    for field, value in header.items():
+        m[field] = value
+    for tree in (m[s.EVENTS], m[s.LOADS]):
+        _plant(m, int(tree), len(fleet), loads=bool(tree == m[s.LOADS]))
+    for place, pool in enumerate(pools):
+        pool.write(m, w, int(m[s.POOLS]) + place * s.POOL_SIZE, fleet.pool_of_replica.index(place))
+    for number, fields in enumerate(replicas):
+        rep = fields[s.NUMBER]
+        m[m[s.RECORDS] + number] = rep
+        for field, value in fields.items():
+            m[rep + field] = value
+        m[rep + s.NUMBER] = number
+        if fields[s.CACHING]:
+            end = fields[s.QUEUE]
+            w[end + BEFORE] = w[end + AFTER] = end
+    times, counts = _columns(fleet, workload)
+    return Memory(m, w, times, counts, np.ascontiguousarray(draws, np.int64))
+
+
+def _refuse_unknown(fleet: Fleet) -> None:
+    """What only the reference engine knows so far."""
+    unknown = {
+        "router": fleet.router not in ROUTERS,
+        "autoscaling": bool(fleet.outages) or any(pool.autoscaling is not None for pool in fleet.pools),
+        "attention_dp_ranks": any(pool.config.gang > 1 for pool in fleet.pools),
+        "kv_groups": any(pool.config.windows != (None,) or pool.step_time.window_tokens for pool in fleet.pools),
+        "partial_block_hits": any(pool.config.partial_block_hits for pool in fleet.pools),
+        "isolate_tenants": any(pool.config.isolate_tenants for pool in fleet.pools),
+        "order": any(pool.config.order != "fcfs" for pool in fleet.pools),
+        "long_prefill_token_threshold": any(pool.config.long_prefill_token_threshold for pool in fleet.pools),
+        "admission": fleet.admission != NO_LIMITS,
+        "speculation": any(pool.config.speculation is not None for pool in fleet.pools),
+    }
+    for field, given in unknown.items():
+        if given:
+            raise SimulatorError("not_yet", field, "only the reference engine knows this so far")
+
+
+def _fleet_header(fleet: Fleet, workload: Workload, words: Words, until_ps: int | None) -> dict[int, int]:
+    pools = words.take(s.POOL_SIZE * len(fleet.pools))
+    return {
+        s.REQUESTS: len(workload),
+        s.CONCURRENCY: workload.concurrency or 0,
+        s.THINKING: workload.think_ps is not None,
+        s.UNTIL: NO_END_PS if until_ps is None else until_ps,
+        s.READY: words.take(min(len(workload), workload.concurrency or 0) + 1),
+        s.REPLICAS: len(fleet),
+        s.RECORDS: words.take(len(fleet)),
+        s.POOLS: pools,
+        s.POOLS_END: pools + s.POOL_SIZE * len(fleet.pools),
+        s.ROUTER: ROUTERS[fleet.router],
+        s.CREDITS: words.take(len(fleet)),
+        s.WEIGHTED: len({pool.weight for pool in fleet.pools}) > 1,
+        s.EVENTS: words.take(tree_words(len(fleet))),
+        s.LOADS: words.take(tree_words(len(fleet))),
+        s.REACHED: words.take(len(fleet)),
+        s.GAPS: words.take(ITL_SLICES * ITL_BINS),
+        s.SERIES: words.take(SERIES_BINS * s.SUMS),
+        s.SHIFT: SERIES_SHIFT,
+    }
+
+
+def _plant(m: IntArray, tree: int, numbers: int, *, loads: bool) -> None:
+    """A tree in which nothing is planned, or in which nobody has any load."""
+    leaves = (tree_words(numbers) - 1) // 3
+    m[tree] = leaves
+    winners, keys = tree + 1, tree + 1 + 2 * leaves
+    for level in range(leaves.bit_length()):
+        first = 1 << level
+        m[winners + first : winners + 2 * first] = np.arange(first) * (leaves // first)
+    m[keys : keys + leaves] = s.FAR_PS
+    if loads:
+        m[keys : keys + numbers] = 0
+
+
+class _PoolLayout:
+    """What the replicas of a pool share: their configuration's words, the step-time tables, the names of content."""
+
+    def __init__(self, pool: Pool, workload: Workload, words: Words, cache_words: Words) -> None:
+        self.pool, config = pool, pool.config
+        self.tables = (
+            pool.step_time.tokens_ps[: config.max_num_batched_tokens + 1],
+            pool.step_time.seats_ps[: config.max_num_seqs + 1],
+            pool.step_time.context_ps[: config.max_num_seqs + 1],
+        )
+        self.tables_at = [words.take(len(table)) for table in self.tables]
+        self.longest = longest_tokens(config)
+        self.names: Names | None = None
+        self.fields = _config_fields(config, pool.step_time) | dict(
+            zip((s.TOKENS_PS, s.SEATS_PS, s.CONTEXT_PS), self.tables_at, strict=True)
+        )
+        if config.enable_prefix_caching:
+            self.names = name_blocks(config.block_size, workload)
+            self.entries_at = cache_words.take(self.names.entries.size)
+            self.spans_at = cache_words.take(2 * len(workload))
+            self.fields[s.WIDTH] = _widest(config, workload, self.longest)
+            self.fields[s.PARTS], self.fields[s.SPANS] = self.names.parts, self.spans_at
+
+    def replica(self, number: int, words: Words, cache_words: Words) -> dict[int, int]:
+        """The fields of one replica that do not begin as 0; NUMBER holds where its record stands."""
+        config = self.pool.config
+        fields = self.fields | {
+            s.NUMBER: words.take(s.REPLICA_SIZE),
+            s.HIST: words.take(config.block_size),
+            s.HEAP: words.take(2 * config.max_num_seqs),
+            s.CHUNKS: words.take(config.max_num_seqs),
+            s.UNUSED_ROW: words.take(s.ROW_SIZE * config.max_num_seqs),
+            s.END: s.FAR_PS,
+            s.LINE + FIRST: s.NONE,
+            s.LINE + LAST: s.NONE,
+            s.FREE: config.num_blocks,
+            s.GAP_SHIFT: 0,
+            s.BIN_END: 1 << SERIES_SHIFT,
+        }
+        if self.names is not None:
+            fields[s.QUEUE] = cache_words.take(BLOCK_WORDS)
+            fields[s.UNUSED_BLOCK] = cache_words.take(BLOCK_WORDS * config.num_blocks)
+            fields[s.UNUSED_END] = cache_words.end
+            fields[s.ANONYMOUS] = cache_words.take(config.num_blocks)
+            fields[s.WHERE] = cache_words.take(self.names.count)
+            fields[s.TABLES] = cache_words.take(2 * fields[s.WIDTH] * config.max_num_seqs)
+        return fields
+
+    def write(self, m: IntArray, w: Int32Array, record: int, first_replica: int) -> None:
+        """The shared parts, and the pool's record."""
+        m[record + s.POOL_FIRST] = first_replica
+        m[record + s.POOL_REPLICAS] = self.pool.replicas
+        m[record + s.POOL_LONGEST] = self.longest
+        m[record + s.POOL_LOW], m[record + s.POOL_HIGH] = self.pool.min_prompt_tokens, self.pool.max_prompt_tokens
+        m[record + s.POOL_WEIGHT] = self.pool.weight
+        for offset, table in zip(self.tables_at, self.tables, strict=True):
+            m[offset : offset + len(table)] = table
+        if self.names is not None:
+            w[self.entries_at : self.entries_at + self.names.entries.size] = self.names.entries
+            spans = self.names.spans(self.entries_at).ravel()
+            w[self.spans_at : self.spans_at + spans.size] = spans
+
+
+def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
+    size, continuous = config.block_size, config.scheduler == "vllm_v1"
+    return {
+        s.MAX_SEQS: config.max_num_seqs,
+        s.BUDGET: config.max_num_batched_tokens,
+        s.BLOCKS: config.num_blocks,
+        s.BLOCK_SIZE: size,
+        s.BLOCK_BITS: size.bit_length() - 1 if size & (size - 1) == 0 else -1,
+        s.CHUNKED: config.enable_chunked_prefill,
+        s.RESERVE_WHOLE: config.reserve_full_isl and continuous,
+        s.WATERMARK: config.watermark_blocks if continuous else 0,
+        s.CONTIGUOUS: config.blocks_for(config.max_model_len) if config.kv_allocation == "contiguous" else 0,
+        s.STATIC: config.scheduler == "static",
+        s.CACHING: config.enable_prefix_caching,
+        s.MAX_JUMP: longest_jump(config, step_time),
+        s.PAIR_PS: step_time.prefill_pair_ps,
+        s.SEQ_PS: step_time.prefill_seq_ps,
+    }
+
+
+def longest_tokens(config: EngineConfig) -> int:
+    """Prompt and output together of the longest request that a replica can serve; 0: none."""
+    if config.kv_allocation == "contiguous":
+        return config.max_model_len if config.blocks_for(config.max_model_len) <= config.num_blocks else 0
+    return min(config.max_model_len, config.num_blocks * config.block_size + 1)
+
+
+def longest_jump(config: EngineConfig, step_time: StepTime) -> int:
+    """Steps in one closed form, so that time and its products with the blocks begun stay within 64 bits; 0: none do."""
+    longest_ps = max(1, step_time.longest_step_ps(config))
+    most = min(LONGEST_JUMP, math.isqrt(2**60 // longest_ps))
+    while most > 0 and config.max_num_seqs * (most // config.block_size + 2) * most * longest_ps > 2**61:
+        most = most * 3 // 4
+    return most
+
+
+def _widest(config: EngineConfig, workload: Workload, longest: int) -> int:
+    tokens = workload.prompt_tokens + workload.output_tokens
+    served = tokens[tokens <= longest]
+    return config.blocks_for(int(served.max())) if served.size else 1
+
+
+def _columns(fleet: Fleet, workload: Workload) -> tuple[IntArray, Int32Array]:
+    requests = len(workload)
+    times = np.zeros((s.TIMES if workload.think_ps is None else s.TIMES + 1, requests), np.int64)
+    times[s.ARRIVAL] = workload.arrival_ps
+    times[s.ADMITTED : s.FINISH + 1] = NEVER
+    if workload.think_ps is not None:
+        times[s.THINK] = workload.think_ps
+    by_session = fleet.router == "session_affine"
+    counts = np.zeros((s.COUNTS + by_session, requests), np.int32)
+    if by_session:
+        counts[s.SESSION] = workload.column("session")
+    counts[s.PROMPT], counts[s.OUTPUT] = workload.prompt_tokens, workload.output_tokens
+    counts[s.REPLICA] = s.NONE
+    return times, counts
