@@ -4,6 +4,7 @@ from simulator.kernels.accounts import add_product, choose_slice
 from simulator.kernels.compile import kernel
 from simulator.kernels.pool import blocks_for, take_at_admission
 from simulator.kernels.prefix import Int32Array, look_up
+from simulator.kernels.running import join_running
 from simulator.kernels.state import (
     ADMITTED,
     ARRIVAL,
@@ -14,9 +15,7 @@ from simulator.kernels.state import (
     CACHED,
     CACHING,
     CHUNK,
-    CHUNK_COUNT,
     CHUNKED,
-    CHUNKS,
     COMPUTED,
     FREE,
     FREE_HITS,
@@ -24,6 +23,7 @@ from simulator.kernels.state import (
     HITS,
     LENGTH,
     LINE,
+    LONGEST_CHUNK,
     MADE,
     MAX_SEQS,
     NEXT,
@@ -83,7 +83,7 @@ def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running
         cached = m[rep + HITS] * m[rep + BLOCK_SIZE]
     if m[rep + CHUNKED] == 0 and target - cached > budget:
         return 0
-    tokens = min(target - cached, budget)
+    tokens = min(target - cached, m[rep + LONGEST_CHUNK], budget)
     asked = blocks_for(m, rep, target if m[rep + RESERVE_WHOLE] > 0 else cached + tokens)
     if running > 0:
         asked += m[rep + WATERMARK]
@@ -160,8 +160,7 @@ def _admit_head(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     take_at_admission(m, w, rep, row, cached + tokens)
     m[row + COMPUTED] = cached
     m[row + CHUNK] = tokens
-    m[m[rep + CHUNKS] + m[rep + CHUNK_COUNT]] = row
-    m[rep + CHUNK_COUNT] += 1
+    join_running(m, rep, row)
     if m[rep + BATCH_LEFT] > 0:
         m[rep + BATCH_LEFT] -= 1
 

@@ -22,9 +22,8 @@ from simulator.kernels.state import (
     LENGTH,
     MADE,
     NEXT,
-    NOBODY,
-    PARTIAL,
     PREEMPTIONS,
+    RANK,
     REQUEST,
     STEPS,
     TARGET,
@@ -45,10 +44,10 @@ def _leave(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep:
 
 
 @kernel
-def finish_due(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
-    """Decoding sequences whose last token came out in the step that has just ended."""
+def finish_due(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, rank: int) -> None:
+    """Decoding sequences up to a rank whose last token came out in the step that has just ended."""
     heap = m[rep + HEAP]
-    while m[rep + DECODING] > 0 and m[heap] == m[rep + STEPS]:
+    while m[rep + DECODING] > 0 and m[heap] == m[rep + STEPS] and m[m[heap + 1] + RANK] <= rank:
         row = m[heap + 1]
         _leave(m, w, times, counts, rep, row, leave_decoding(m, rep, row))
 
@@ -69,18 +68,18 @@ def _emit(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
 
 @kernel
 def finish_chunks(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
-    """The chunks of this step are computed; at most the last of them leaves its prompt partly done."""
+    """The chunks of this step are computed; sequences end in the order of the running list."""
     chunks = m[rep + CHUNKS]
     count = m[rep + CHUNK_COUNT]
-    if count > 0:
-        m[rep + PARTIAL] = NOBODY
-        m[rep + CHUNK_COUNT] = 0
+    m[rep + CHUNK_COUNT] = 0
     for place in range(chunks, chunks + count):
         row = m[place]
+        finish_due(m, w, times, counts, rep, m[row + RANK])
         m[row + COMPUTED] += m[row + CHUNK]
         if m[rep + CACHING] > 0:
             offer_shared(m, w, rep, row)
         if m[row + COMPUTED] == m[row + TARGET]:
             _emit(m, w, times, counts, rep, row)
         else:
-            m[rep + PARTIAL] = row
+            m[chunks + m[rep + CHUNK_COUNT]] = row
+            m[rep + CHUNK_COUNT] += 1

@@ -99,7 +99,6 @@ def _refuse_unknown(fleet: Fleet) -> None:
         "partial_block_hits": any(pool.config.partial_block_hits for pool in fleet.pools),
         "isolate_tenants": any(pool.config.isolate_tenants for pool in fleet.pools),
         "order": any(pool.config.order != "fcfs" for pool in fleet.pools),
-        "long_prefill_token_threshold": any(pool.config.long_prefill_token_threshold for pool in fleet.pools),
         "admission": fleet.admission != NO_LIMITS,
         "speculation": any(pool.config.speculation is not None for pool in fleet.pools),
     }
@@ -213,6 +212,7 @@ def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
     return {
         s.MAX_SEQS: config.max_num_seqs,
         s.BUDGET: config.max_num_batched_tokens,
+        s.LONGEST_CHUNK: config.longest_chunk,
         s.BLOCKS: config.num_blocks,
         s.BLOCK_SIZE: size,
         s.BLOCK_BITS: size.bit_length() - 1 if size & (size - 1) == 0 else -1,

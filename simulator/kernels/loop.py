@@ -10,21 +10,19 @@ from simulator.kernels.arrive import next_arrival_ps
 from simulator.kernels.compile import entry, kernel
 from simulator.kernels.prefix import Int32Array
 from simulator.kernels.receive import list_reached, receive
+from simulator.kernels.running import running_count
 from simulator.kernels.state import (
     BEYOND_HORIZON,
     BIN_END,
     CLOCK,
-    DECODING,
     DONE,
     END,
     EVENTS,
     FAR_PS,
     LISTED,
     MORE,
-    NOBODY,
     NOW,
     NUMBER,
-    PARTIAL,
     PLANNED,
     REACHED,
     REACHED_COUNT,
@@ -51,7 +49,7 @@ def _settle(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep
 
 @kernel
 def _begin(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, now_ps: int) -> None:
-    if m[rep + DECODING] == 0 and m[rep + PARTIAL] == NOBODY and not anyone_waiting(m, rep):
+    if running_count(m, rep) == 0 and not anyone_waiting(m, rep):
         return
     m[rep + NOW] = now_ps
     if now_ps >= m[rep + BIN_END]:

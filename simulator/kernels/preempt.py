@@ -7,18 +7,22 @@ from simulator.kernels.running import growth, leave_decoding, residue, tokens_ma
 from simulator.kernels.state import (
     BASE,
     BUDGET,
+    CHUNK,
+    CHUNK_COUNT,
+    CHUNKS,
     COMPUTED,
     DECODING,
     FREE,
     LAST_TOKEN,
     LINE,
+    LONGEST_CHUNK,
     MADE,
     NOBODY,
     NOW,
-    PARTIAL,
     PREEMPTED,
     PREEMPTIONS,
     PROMPT,
+    RANK,
     REQUEST,
     SEAT,
     STEPS,
@@ -44,9 +48,16 @@ def _stop(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: int, co
 
 
 @kernel
-def _stop_partial(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> None:
-    row = m[rep + PARTIAL]
-    m[rep + PARTIAL] = NOBODY
+def _last_chunk(m: IntArray, rep: int) -> int:
+    """The last of those that compute a prompt."""
+    count = m[rep + CHUNK_COUNT]
+    return int(m[m[rep + CHUNKS] + count - 1]) if count > 0 else NOBODY
+
+
+@kernel
+def _stop_last_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> None:
+    row = _last_chunk(m, rep)
+    m[rep + CHUNK_COUNT] -= 1
     _stop(m, w, counts, rep, row, m[row + COMPUTED])
 
 
@@ -59,12 +70,23 @@ def _stop_tail(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> None
 
 
 @kernel
-def partial_chunk(m: IntArray, rep: int) -> int:
-    """Tokens the partly computed prompt gets in this step, 0 where there is none or the budget is spent."""
-    row = m[rep + PARTIAL]
-    if row == NOBODY:
-        return 0
-    return int(min(m[row + TARGET] - m[row + COMPUTED], m[rep + BUDGET] - m[rep + DECODING]))
+def plan_chunks(m: IntArray, rep: int) -> int:
+    """Share out the budget among the prompts that are partly computed; returns the blocks that these begin."""
+    budget, begun = m[rep + BUDGET] - m[rep + DECODING], 0
+    chunks = m[rep + CHUNKS]
+    for place in range(chunks, chunks + m[rep + CHUNK_COUNT]):
+        row = m[place]
+        m[row + CHUNK] = min(m[row + TARGET] - m[row + COMPUTED], m[rep + LONGEST_CHUNK], budget)
+        budget -= m[row + CHUNK]
+        begun += chunk_blocks(m, rep, row)
+    return int(begun)
+
+
+@kernel
+def chunk_blocks(m: IntArray, rep: int, row: int) -> int:
+    """Blocks that the row's chunk begins."""
+    computed = m[row + COMPUTED]
+    return blocks_for(m, rep, computed + m[row + CHUNK]) - blocks_for(m, rep, computed)
 
 
 @kernel
@@ -74,18 +96,16 @@ def make_room(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
     The scheduler walks the list from its head and preempts the tail whenever a sequence finds no block. What falls in
     the end is the shortest tail without which the rest fits: that is what is looked for here.
     """
-    needed = growth(m, rep)
+    needed = growth(m, rep) + plan_chunks(m, rep)
     fell = False
-    row = m[rep + PARTIAL]
-    if row != NOBODY:
-        computed = m[row + COMPUTED]
-        extra = blocks_for(m, rep, computed + partial_chunk(m, rep)) - blocks_for(m, rep, computed)
-        if needed + extra > m[rep + FREE]:
-            _stop_partial(m, w, counts, rep)
-            fell = True
     while needed > m[rep + FREE]:
-        if residue(m, rep, m[m[rep + TAIL] + BASE] + m[rep + STEPS]) == 0:
-            needed -= 1
-        _stop_tail(m, w, counts, rep)
+        tail, last = m[rep + TAIL], _last_chunk(m, rep)
+        if last != NOBODY and (tail == NOBODY or m[last + RANK] > m[tail + RANK]):
+            needed -= chunk_blocks(m, rep, last)
+            _stop_last_chunk(m, w, counts, rep)
+        else:
+            if residue(m, rep, m[tail + BASE] + m[rep + STEPS]) == 0:
+                needed -= 1
+            _stop_tail(m, w, counts, rep)
         fell = True
     return fell

@@ -109,7 +109,9 @@ def _count_seated(memory: Memory, generated: IntArray) -> None:
     """Tokens made so far by those who still had a seat when the run was stopped."""
     m, counts = memory.m, memory.counts
     rows = [int(row) for row in counts[s.SEAT][counts[s.SEAT] != s.NOBODY]]
-    rows += [int(m[rep + s.PARTIAL]) for rep in memory.replicas() if m[rep + s.PARTIAL] != s.NOBODY]
+    for rep in memory.replicas():
+        chunks = int(m[rep + s.CHUNKS])
+        rows += m[chunks : chunks + int(m[rep + s.CHUNK_COUNT])].tolist()
     for row in rows:
         generated[m[row + s.REQUEST]] = m[row + s.MADE]
     for rep in memory.replicas():

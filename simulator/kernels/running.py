@@ -1,4 +1,4 @@
-"""The list of decoding sequences in order of admission: who stands last is preempted first."""
+"""Who runs, in order of admission: a list of the decoding sequences, and those that compute a prompt (CHUNKS)."""
 
 from simulator.kernels.compile import kernel
 from simulator.kernels.heap import heap_push, heap_remove
@@ -6,6 +6,8 @@ from simulator.kernels.state import (
     BASE,
     BLOCK_BITS,
     BLOCK_SIZE,
+    CHUNK_COUNT,
+    CHUNKS,
     CONTEXT,
     CONTIGUOUS,
     DECODING,
@@ -40,18 +42,41 @@ def growth(m: IntArray, rep: int) -> int:
 
 
 @kernel
+def running_count(m: IntArray, rep: int) -> int:
+    """Requests that run."""
+    return int(m[rep + DECODING] + m[rep + CHUNK_COUNT])
+
+
+@kernel
+def join_running(m: IntArray, rep: int, row: int) -> None:
+    """The row is admitted, with a prompt to compute: it stands last."""
+    m[rep + ORDER] += 1
+    m[row + RANK] = m[rep + ORDER]
+    m[m[rep + CHUNKS] + m[rep + CHUNK_COUNT]] = row
+    m[rep + CHUNK_COUNT] += 1
+
+
+@kernel
+def _link(m: IntArray, rep: int, row: int) -> None:
+    """Put the row in its place in the list: nearly always the last."""
+    before, after = m[rep + TAIL], NOBODY
+    while before != NOBODY and m[before + RANK] > m[row + RANK]:
+        before, after = m[before + PREV], before
+    m[row + PREV], m[row + NEXT] = before, after
+    if before != NOBODY:
+        m[before + NEXT] = row
+    if after != NOBODY:
+        m[after + PREV] = row
+    else:
+        m[rep + TAIL] = row
+
+
+@kernel
 def join_decoding(m: IntArray, rep: int, row: int) -> None:
     """The row's prompt is computed and its token out: from the next step on it decodes the rest of its tokens."""
     m[row + DUE] = m[rep + STEPS] + m[row + LENGTH] - m[row + MADE]
     m[row + BASE] = m[row + TARGET] - m[rep + STEPS]
-    m[rep + ORDER] += 1
-    m[row + RANK] = m[rep + ORDER]
-    tail = m[rep + TAIL]
-    m[row + PREV] = tail
-    m[row + NEXT] = NOBODY
-    if tail != NOBODY:
-        m[tail + NEXT] = row
-    m[rep + TAIL] = row
+    _link(m, rep, row)
     heap_push(m, rep, row)
     m[rep + DECODING] += 1
     m[rep + CONTEXT] += m[row + TARGET]

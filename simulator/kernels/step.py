@@ -5,9 +5,9 @@ from simulator.kernels.admit import admit, form_static_batch
 from simulator.kernels.compile import kernel
 from simulator.kernels.finish import finish_chunks, finish_due
 from simulator.kernels.pool import take_for_chunk, take_for_decode
-from simulator.kernels.preempt import make_room, partial_chunk
+from simulator.kernels.preempt import make_room
 from simulator.kernels.prefix import Int32Array
-from simulator.kernels.running import growth
+from simulator.kernels.running import growth, running_count
 from simulator.kernels.state import (
     AREA_HIGH,
     BATCH_LEFT,
@@ -26,10 +26,9 @@ from simulator.kernels.state import (
     END,
     FREE,
     KV_TOKENS_HIGH,
-    NOBODY,
     NOW,
+    ORDER,
     PAIR_PS,
-    PARTIAL,
     PLANNED,
     PREFILLED,
     SEAT_HIGH,
@@ -44,44 +43,50 @@ from simulator.steptime import IntArray
 
 
 @kernel
-def _chunk_sums(m: IntArray, rep: int) -> tuple[int, int, int]:
-    """Of the chunks in the step: tokens, tokens computed before them, and pairs as in `StepTime`."""
-    tokens = context = pairs = 0
+def _chunk_sums(m: IntArray, rep: int) -> tuple[int, int, int, int, int]:
+    """Of the prompts in the step: how many, tokens, tokens computed before them, and pairs as in `StepTime`.
+
+    Last: tokens of the prompts that run, but have to wait in this step.
+    """
+    prompts = tokens = context = pairs = idle = 0
     chunks = m[rep + CHUNKS]
     for place in range(chunks, chunks + m[rep + CHUNK_COUNT]):
         row = m[place]
         before, chunk = m[row + COMPUTED], m[row + CHUNK]
+        if chunk == 0:
+            idle += before
+            continue
+        prompts += 1
         tokens += chunk
         context += before
         pairs += chunk * before + (chunk * (chunk + 1) >> 1)
-    return tokens, context, pairs
+    return prompts, tokens, context, pairs, idle
 
 
 @kernel
-def _step_ps(m: IntArray, rep: int, prefill: int, context: int, pairs: int) -> int:
-    """Time of the step made of the decoding sequences and the chunks with these sums."""
+def _step_ps(m: IntArray, rep: int, prompts: int, prefill: int, context: int, pairs: int) -> int:
+    """Time of the step made of the decoding sequences and the prompts with these sums."""
     decoding = m[rep + DECODING]
     duration_ps = (
         m[m[rep + TOKENS_PS] + decoding + prefill]
         + m[m[rep + SEATS_PS] + decoding]
         + m[m[rep + CONTEXT_PS] + decoding] * (m[rep + CONTEXT] + context)
         + m[rep + PAIR_PS] * pairs
-        + m[rep + SEQ_PS] * m[rep + CHUNK_COUNT]
+        + m[rep + SEQ_PS] * prompts
     )
     return int(max(1, duration_ps))
 
 
 @kernel
-def _continue_partial(m: IntArray, w: Int32Array, rep: int) -> int:
-    """The partly computed prompt's next chunk; returns its tokens."""
-    tokens = partial_chunk(m, rep)
-    if tokens > 0:
-        row = m[rep + PARTIAL]
-        take_for_chunk(m, w, rep, row, m[row + COMPUTED], tokens)
-        m[row + CHUNK] = tokens
-        m[m[rep + CHUNKS]] = row
-        m[rep + CHUNK_COUNT] = 1
-    return tokens
+def _continue_prompts(m: IntArray, w: Int32Array, rep: int) -> int:
+    """The planned chunks of the prompts that are partly computed; returns their tokens."""
+    tokens = 0
+    chunks = m[rep + CHUNKS]
+    for place in range(chunks, chunks + m[rep + CHUNK_COUNT]):
+        row = m[place]
+        take_for_chunk(m, w, rep, row, m[row + COMPUTED], m[row + CHUNK])
+        tokens += m[row + CHUNK]
+    return int(tokens)
 
 
 @kernel
@@ -89,10 +94,8 @@ def begin_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, 
     """Schedule as the engine does: running requests first, then waiting ones, none in a step that preempted."""
     fell = make_room(m, w, counts, rep)
     take_for_decode(m, w, rep, growth(m, rep))
-    budget = m[rep + BUDGET] - m[rep + DECODING] - _continue_partial(m, w, rep)
-    running = m[rep + DECODING]
-    if m[rep + PARTIAL] != NOBODY:
-        running += 1
+    budget = m[rep + BUDGET] - m[rep + DECODING] - _continue_prompts(m, w, rep)
+    running = running_count(m, rep)
     if m[rep + STATIC] > 0 and m[rep + BATCH_LEFT] == 0 and running == 0:
         form_static_batch(m, counts, rep)
     if not fell:
@@ -103,12 +106,10 @@ def begin_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, 
 @kernel
 def _account(m: IntArray, rep: int, running: int) -> None:
     """The step is made up: when it ends, and what it adds to the sums."""
-    prefill, context, pairs = _chunk_sums(m, rep)
-    duration_ps = _step_ps(m, rep, prefill, context, pairs)
+    prompts, prefill, context, pairs, idle = _chunk_sums(m, rep)
+    duration_ps = _step_ps(m, rep, prompts, prefill, context, pairs)
     decoding = m[rep + DECODING]
-    tokens = m[rep + CONTEXT] + decoding + context + prefill - m[rep + SHARED] * m[rep + BLOCK_SIZE]
-    if m[rep + PARTIAL] != NOBODY and m[m[rep + CHUNKS]] != m[rep + PARTIAL]:
-        tokens += m[m[rep + PARTIAL] + COMPUTED]
+    tokens = m[rep + CONTEXT] + decoding + context + prefill + idle - m[rep + SHARED] * m[rep + BLOCK_SIZE]
     m[rep + PLANNED] = 0
     m[rep + END] = m[rep + NOW] + duration_ps
     m[rep + BUSY] += duration_ps
@@ -127,5 +128,5 @@ def settle_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     """The step under way has ended: tokens come out, sequences finish."""
     m[rep + STEPS] += 1
     m[rep + CONTEXT] += m[rep + DECODING]
-    finish_due(m, w, times, counts, rep)
     finish_chunks(m, w, times, counts, rep)
+    finish_due(m, w, times, counts, rep, m[rep + ORDER])

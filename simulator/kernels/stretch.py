@@ -22,6 +22,7 @@ from simulator.kernels.state import (
     BLOCKS,
     BUDGET,
     BUSY,
+    CHUNK_COUNT,
     CONTEXT,
     CONTEXT_PS,
     CONTIGUOUS,
@@ -34,10 +35,9 @@ from simulator.kernels.state import (
     HIST,
     KV_TOKENS_HIGH,
     MAX_JUMP,
-    NOBODY,
     NOW,
     OPEN,
-    PARTIAL,
+    ORDER,
     PLANNED,
     RISE_PS,
     SEAT_HIGH,
@@ -118,7 +118,7 @@ def plan_stretch(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bo
     False: the next step must be a full one.
     """
     decoding = m[rep + DECODING]
-    if decoding == 0 or m[rep + PARTIAL] != NOBODY or not _only_decoding(m, w, counts, rep):
+    if decoding == 0 or m[rep + CHUNK_COUNT] > 0 or not _only_decoding(m, w, counts, rep):
         return False
     context_ps = m[m[rep + CONTEXT_PS] + decoding]
     first_ps = m[m[rep + TOKENS_PS] + decoding] + m[m[rep + SEATS_PS] + decoding] + context_ps * m[rep + CONTEXT]
@@ -212,4 +212,4 @@ def run_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     m[rep + CONTEXT] += steps * decoding
     take_for_decode(m, w, rep, begun)
     note_peak(m, rep, tokens)
-    finish_due(m, w, times, counts, rep)
+    finish_due(m, w, times, counts, rep, m[rep + ORDER])

@@ -25,7 +25,6 @@ def _known(fleet: Fleet) -> Fleet:
         "isolate_tenants": False,
         "order": "fcfs",
         "tenant_weights": (),
-        "long_prefill_token_threshold": 0,
     }
     pools = tuple(
         replace(
