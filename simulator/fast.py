@@ -26,18 +26,20 @@ def simulate_fast(
     on_progress: Callable[[float], bool] | None = None,
 ) -> EventLog:
     """As `simulate_reference`, bit for bit."""
-    from simulator.kernels import layout, loop, readout, state
+    from simulator.kernels import layout, loop, power_layout, readout, state
 
     memory = layout.lay_out(fleet, workload, draws, until_ps)
+    starts: list[tuple[int, int, int]] = []
     answer = state.MORE
     while answer == state.MORE:
         answer = loop.advance(*memory, INSTANTS_PER_CALL)
+        starts += power_layout.take_starts(memory.m)
         if answer == state.BEYOND_HORIZON:
             raise beyond_horizon()
         ended_ratio = float(memory.m[state.ENDED]) / len(workload)
         if answer == state.MORE and on_progress is not None and not on_progress(ended_ratio):
             raise SimulationCancelled
-    return readout.read_log(fleet, workload, memory)
+    return readout.read_log(fleet, workload, memory, starts)
 
 
 def warm_up() -> None:

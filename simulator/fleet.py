@@ -132,6 +132,11 @@ class Fleet:
         return sum(pool.engines for pool in self.pools)
 
     @property
+    def controlled(self) -> bool:
+        """Whether replicas come and go."""
+        return bool(self.outages) or any(pool.autoscaling is not None for pool in self.pools)
+
+    @property
     def draws(self) -> bool:
         """Whether the router draws random numbers."""
         return self.router in ("random", "power_of_two")

@@ -14,13 +14,17 @@ from simulator.kernels.state import (
     BLOCKS,
     CACHED,
     CACHING,
+    CARRIED,
     CHUNK,
     CHUNKED,
     COMPUTED,
+    CONTROL,
     FREE,
     FREE_HITS,
     FREE_ROW,
     HITS,
+    LAST_AT,
+    LAST_TOKEN,
     LENGTH,
     LINE,
     LONGEST_CHUNK,
@@ -28,6 +32,7 @@ from simulator.kernels.state import (
     MAX_SEQS,
     NEXT,
     NOBODY,
+    NONE,
     NOW,
     OUTPUT,
     PREEMPTED,
@@ -39,6 +44,7 @@ from simulator.kernels.state import (
     SEAT,
     STATIC,
     STOPPED_AT,
+    STRANDED_AT,
     TABLE,
     TABLES,
     TARGET,
@@ -76,7 +82,12 @@ def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running
     """Tokens of the first chunk of the first waiting request, 0 if it cannot enter; sets HITS, FREE_HITS."""
     request = m[rep + LINE + FIRST]
     row = _row_of(m, counts, rep, request)
-    target = m[row + TARGET] if row != NOBODY else int(counts[PROMPT, request])
+    if row != NOBODY:
+        target = m[row + TARGET]
+    else:
+        target = int(counts[PROMPT, request])
+        if m[CONTROL] > 0:
+            target += int(counts[CARRIED, request])
     cached = 0
     if m[rep + CACHING] > 0:
         look_up(m, w, rep, request, row, target)
@@ -125,12 +136,27 @@ def take_row(m: IntArray, rep: int) -> int:
 
 
 @kernel
+def _admit_again(m: IntArray, times: IntArray, counts: Int32Array, rep: int, request: int, row: int) -> None:
+    """The request comes from a lost replica, with its tokens."""
+    m[row + MADE] = counts[CARRIED, request]
+    m[row + TARGET] += m[row + MADE]
+    m[row + LAST_TOKEN] = times[LAST_AT, request]
+    lost_ps = m[rep + NOW] - times[STRANDED_AT, request]
+    times[STRANDED_AT, request] = NONE
+    times[PREEMPTED_PS, request] += lost_ps
+    add_product(m, WAITED_HIGH, 1, lost_ps)
+
+
+@kernel
 def _first_admission(m: IntArray, times: IntArray, counts: Int32Array, rep: int, request: int) -> int:
     row = take_row(m, rep)
     m[row + REQUEST] = request
     m[row + TARGET] = counts[PROMPT, request]
     m[row + LENGTH] = counts[OUTPUT, request]
     m[row + MADE] = 0
+    if times[ADMITTED, request] >= 0:
+        _admit_again(m, times, counts, rep, request, row)
+        return row
     times[ADMITTED, request] = m[rep + NOW]
     add_product(m, WAITED_HIGH, 1, m[rep + NOW] - times[ARRIVAL, request])
     if m[rep + HITS] > 0:

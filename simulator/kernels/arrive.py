@@ -11,6 +11,11 @@ from simulator.kernels.state import (
     ENDED,
     FAR_PS,
     FINISH,
+    OUTPUT,
+    POOL_HIGH,
+    POOL_LONGEST,
+    POOL_LOW,
+    PROMPT,
     READY,
     READY_COUNT,
     RECEIVED,
@@ -18,6 +23,7 @@ from simulator.kernels.state import (
     THINK,
     THINKING,
 )
+from simulator.kernels.waiting import Int32Array
 from simulator.steptime import IntArray
 
 
@@ -83,3 +89,13 @@ def next_request(m: IntArray, times: IntArray, at_ps: int) -> int:
         times[ARRIVAL, request] = at_ps
         _user_asks(m)
     return int(request)
+
+
+@kernel
+def takes(m: IntArray, counts: Int32Array, pool: int, request: int) -> bool:
+    """Whether the pool's replicas take the request: by its prompt, and as one that they can serve."""
+    prompt = counts[PROMPT, request]
+    return bool(
+        m[pool + POOL_LOW] <= prompt <= m[pool + POOL_HIGH]
+        and prompt + counts[OUTPUT, request] <= m[pool + POOL_LONGEST]
+    )

@@ -4,6 +4,7 @@ from simulator.kernels.accounts import add_gap
 from simulator.kernels.arrive import end_request
 from simulator.kernels.compile import kernel
 from simulator.kernels.pool import give_back
+from simulator.kernels.power import measure_end, measure_first_token
 from simulator.kernels.prefix import Int32Array, forget_own, offer_shared
 from simulator.kernels.route import change_load
 from simulator.kernels.running import join_decoding, leave_decoding
@@ -14,6 +15,7 @@ from simulator.kernels.state import (
     CHUNKS,
     CLOCK,
     COMPUTED,
+    CONTROL,
     DECODING,
     FIRST_TOKEN,
     FREE_ROW,
@@ -41,6 +43,8 @@ def _leave(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep:
     m[rep + FREE_ROW] = row
     change_load(m, counts, rep, request, -1)
     end_request(m, times, request, m[CLOCK])
+    if m[CONTROL] > 0:
+        measure_end(m, times, counts, rep, request)
 
 
 @kernel
@@ -57,6 +61,8 @@ def _emit(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
     """The row's prompt is computed: a token comes out, and it decodes on or has finished."""
     if m[row + MADE] == 0:
         times[FIRST_TOKEN, m[row + REQUEST]] = m[CLOCK]
+        if m[CONTROL] > 0:
+            measure_first_token(m, times, rep, m[row + REQUEST])
     else:
         add_gap(m, rep, m[CLOCK] - m[row + LAST_TOKEN], 1)
     m[row + MADE] += 1

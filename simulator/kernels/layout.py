@@ -12,6 +12,7 @@ from simulator.fleet import Fleet, Pool, Router
 from simulator.kernels import route
 from simulator.kernels import state as s
 from simulator.kernels.names import Names, name_blocks
+from simulator.kernels.power_layout import PowerLayout
 from simulator.kernels.prefix import AFTER, BEFORE, BLOCK_WORDS, Int32Array
 from simulator.kernels.tree import tree_words
 from simulator.kernels.waiting import FIRST, LAST
@@ -66,7 +67,13 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | N
     words, cache_words = Words(s.FLEET_SIZE), Words(BLOCK_WORDS)
     header = _fleet_header(fleet, workload, words, until_ps)
     pools = [_PoolLayout(pool, workload, words, cache_words) for pool in fleet.pools]
-    replicas = [pools[place].replica(number, words, cache_words) for number, place in enumerate(fleet.pool_of_replica)]
+    replicas, caches = [], []
+    for number, place in enumerate(fleet.pool_of_replica):
+        cache_at = cache_words.end
+        replicas.append(pools[place].replica(number, words, cache_words))
+        caches.append((cache_at, cache_words.end))
+    control = PowerLayout(fleet, words.end) if fleet.controlled else None
+    words.end = words.end if control is None else control.end
     if cache_words.end >= 2**31 or words.end >= 2**31:
         raise SimulatorError("too_large", "max_num_seqs", "seats, blocks and names of the fleet exceed 2**31 words")
     m, w = np.zeros(words.end, np.int64), np.zeros(cache_words.end, np.int32)
@@ -82,9 +89,12 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | N
         for field, value in fields.items():
             m[rep + field] = value
         m[rep + s.NUMBER] = number
+        m[rep + s.GAP_SLICE] = m[s.GAPS]
         if fields[s.CACHING]:
             end = fields[s.QUEUE]
             w[end + BEFORE] = w[end + AFTER] = end
+    if control is not None:
+        control.write(m, caches)
     times, counts = _columns(fleet, workload)
     return Memory(m, w, times, counts, np.ascontiguousarray(draws, np.int64))
 
@@ -93,7 +103,6 @@ def _refuse_unknown(fleet: Fleet) -> None:
     """What only the reference engine knows so far."""
     unknown = {
         "router": fleet.router not in ROUTERS,
-        "autoscaling": bool(fleet.outages) or any(pool.autoscaling is not None for pool in fleet.pools),
         "attention_dp_ranks": any(pool.config.gang > 1 for pool in fleet.pools),
         "kv_groups": any(pool.config.windows != (None,) or pool.step_time.window_tokens for pool in fleet.pools),
         "partial_block_hits": any(pool.config.partial_block_hits for pool in fleet.pools),
@@ -252,13 +261,16 @@ def _widest(config: EngineConfig, workload: Workload, longest: int) -> int:
 
 def _columns(fleet: Fleet, workload: Workload) -> tuple[IntArray, Int32Array]:
     requests = len(workload)
-    times = np.zeros((s.TIMES if workload.think_ps is None else s.TIMES + 1, requests), np.int64)
+    rows = s.TIMES if workload.think_ps is None else s.TIMES + 1
+    times = np.zeros((s.STRANDED_AT + 1 if fleet.controlled else rows, requests), np.int64)
+    if fleet.controlled:
+        times[s.STRANDED_AT] = NEVER
     times[s.ARRIVAL] = workload.arrival_ps
     times[s.ADMITTED : s.FINISH + 1] = NEVER
     if workload.think_ps is not None:
         times[s.THINK] = workload.think_ps
     by_session = fleet.router == "session_affine"
-    counts = np.zeros((s.COUNTS + by_session, requests), np.int32)
+    counts = np.zeros((s.FAILOVERS + 1 if fleet.controlled else s.COUNTS + by_session, requests), np.int32)
     if by_session:
         counts[s.SESSION] = workload.column("session")
     counts[s.PROMPT], counts[s.OUTPUT] = workload.prompt_tokens, workload.output_tokens

@@ -8,15 +8,19 @@ from simulator.kernels.accounts import tell_series, turn_bin
 from simulator.kernels.admit import anyone_waiting
 from simulator.kernels.arrive import next_arrival_ps
 from simulator.kernels.compile import entry, kernel
+from simulator.kernels.control import act, next_control_ps
+from simulator.kernels.power import MOST_STARTS, STARTS_COUNT
 from simulator.kernels.prefix import Int32Array
-from simulator.kernels.receive import list_reached, receive
+from simulator.kernels.receive import list_reached, open_gate, receive
 from simulator.kernels.running import running_count
 from simulator.kernels.state import (
     BEYOND_HORIZON,
     BIN_END,
     CLOCK,
+    CONTROL,
     DONE,
     END,
+    ENDED,
     EVENTS,
     FAR_PS,
     LISTED,
@@ -26,6 +30,7 @@ from simulator.kernels.state import (
     PLANNED,
     REACHED,
     REACHED_COUNT,
+    RECEIVED,
     RECORDS,
     REPLICAS,
     UNTIL,
@@ -69,6 +74,14 @@ def _begin_reached(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arr
     m[REACHED_COUNT] = 0
 
 
+@kernel
+def _control_ps(m: IntArray, end_ps: int, arrival_ps: int) -> int:
+    """When replicas come or go next; FAR_PS where none does, or nobody is left who could notice."""
+    if m[CONTROL] == 0 or (end_ps == FAR_PS and arrival_ps == FAR_PS and m[ENDED] == m[RECEIVED]):
+        return FAR_PS
+    return next_control_ps(m)
+
+
 @entry
 def advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, instants: int) -> int:
     """At most `instants` of them; answers MORE, DONE, or BEYOND_HORIZON when the clock nears the end of 64 bits."""
@@ -76,9 +89,10 @@ def advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dra
     for _ in range(instants):
         end_ps = tree_key(m, events, tree_top(m, events))
         arrival_ps = next_arrival_ps(m, times)
-        now_ps = min(end_ps, arrival_ps)
-        if end_ps == FAR_PS and (arrival_ps == FAR_PS or arrival_ps >= m[UNTIL]):
-            if arrival_ps != FAR_PS:
+        other_ps = min(arrival_ps, _control_ps(m, end_ps, arrival_ps))
+        now_ps = min(end_ps, other_ps)
+        if end_ps == FAR_PS and (other_ps == FAR_PS or other_ps >= m[UNTIL]):
+            if other_ps != FAR_PS:
                 m[CLOCK] = max(m[CLOCK], m[UNTIL])
             for number in range(m[REPLICAS]):
                 tell_series(m, m[m[RECORDS] + number])
@@ -89,7 +103,12 @@ def advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dra
         while end_ps == now_ps:
             _settle(m, w, times, counts, m[m[RECORDS] + tree_top(m, events)])
             end_ps = tree_key(m, events, tree_top(m, events))
+        if m[CONTROL] > 0:
+            act(m, w, times, counts)
+            open_gate(m, times, counts, draws, now_ps)
         while next_arrival_ps(m, times) <= now_ps:
             receive(m, times, counts, draws, now_ps)
         _begin_reached(m, w, times, counts, now_ps)
+        if m[CONTROL] > 0 and m[m[CONTROL] + STARTS_COUNT] > MOST_STARTS:
+            return MORE
     return MORE

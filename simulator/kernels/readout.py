@@ -1,5 +1,6 @@
 """The event log of a run, read off the fast engine's memory."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy.typing as npt
 from simulator.fleet import Fleet
 from simulator.kernels import state as s
 from simulator.kernels.layout import Memory
+from simulator.kernels.power_layout import Start, paid_ps
 from simulator.kernels.prefix import Int32Array
 from simulator.records import (
     FINISHED,
@@ -31,7 +33,7 @@ from simulator.workload import Workload
 Int8Array = npt.NDArray[np.int8]
 
 
-def read_log(fleet: Fleet, workload: Workload, memory: Memory) -> EventLog:
+def read_log(fleet: Fleet, workload: Workload, memory: Memory, starts: Sequence[Start]) -> EventLog:
     """The log; its columns are views of `memory` where they can be."""
     m, times, counts = memory.m, memory.times, memory.counts
     gaps = int(m[s.GAPS])
@@ -49,8 +51,8 @@ def read_log(fleet: Fleet, workload: Workload, memory: Memory) -> EventLog:
         cached_tokens=_widened(counts[s.CACHED]),
         preemptions=_widened(counts[s.PREEMPTIONS]),
         preempted_ps=times[s.PREEMPTED_PS],
-        failovers=np.zeros(len(workload), np.int64),
-        replica=_widened(counts[s.REPLICA]),
+        failovers=_widened(counts[s.FAILOVERS]) if fleet.controlled else np.zeros(len(workload), np.int64),
+        replica=_replicas(counts[s.REPLICA]),
         outcome=ends.outcome,
         reason=ends.reason,
         end_ps=int(m[s.CLOCK]),
@@ -59,7 +61,7 @@ def read_log(fleet: Fleet, workload: Workload, memory: Memory) -> EventLog:
         replicas=tuple(
             _totals(m, rep, place) for rep, place in zip(memory.replicas(), fleet.pool_of_replica, strict=True)
         ),
-        starts=(),
+        starts=tuple(starts),
         series=_series(m),
         itl_slice=itl_slice,
         itl_upper_ps=itl_upper_ps,
@@ -70,6 +72,11 @@ def read_log(fleet: Fleet, workload: Workload, memory: Memory) -> EventLog:
 def _widened(column: Int32Array) -> IntArray:
     """As int64; zeros are not written, so that they take no memory."""
     return column.astype(np.int64) if column.any() else np.zeros(column.size, np.int64)
+
+
+def _replicas(column: Int32Array) -> IntArray:
+    """Numbers; of a request that waits for another replica, that of the lost one."""
+    return np.where(column < s.NONE, -2 - column, column).astype(np.int64)
 
 
 class _Ends(NamedTuple):
@@ -108,6 +115,9 @@ def _reasons(fleet: Fleet, prompt: Int32Array, output: Int32Array) -> Int8Array:
 def _count_seated(memory: Memory, generated: IntArray) -> None:
     """Tokens made so far by those who still had a seat when the run was stopped."""
     m, counts = memory.m, memory.counts
+    if m[s.CONTROL]:
+        lost = memory.times[s.STRANDED_AT] != NEVER
+        generated[lost] = counts[s.CARRIED, lost]
     rows = [int(row) for row in counts[s.SEAT][counts[s.SEAT] != s.NOBODY]]
     for rep in memory.replicas():
         chunks = int(m[rep + s.CHUNKS])
@@ -127,12 +137,18 @@ def _close_waiting(memory: Memory) -> int:
     if m[s.ENDED] == times.shape[1]:
         return waiting_ps
     end_ps = int(m[s.CLOCK])
-    for request in np.flatnonzero((counts[s.REPLICA] >= 0) & (times[s.ADMITTED] == NEVER)):
+    here = (np.arange(times.shape[1]) < m[s.RECEIVED]) & (times[s.FINISH] == NEVER)
+    for request in np.flatnonzero(here & (times[s.ADMITTED] == NEVER)):
         waiting_ps += end_ps - int(times[s.ARRIVAL, request])
     for request in np.flatnonzero(counts[s.SEAT] != s.NOBODY):
         stopped_ps = end_ps - int(m[counts[s.SEAT, request] + s.STOPPED_AT])
         times[s.PREEMPTED_PS, request] += stopped_ps
         waiting_ps += stopped_ps
+    if m[s.CONTROL]:
+        for request in np.flatnonzero(here & (times[s.STRANDED_AT] != NEVER)):
+            lost_ps = end_ps - int(times[s.STRANDED_AT, request])
+            times[s.PREEMPTED_PS, request] += lost_ps
+            waiting_ps += lost_ps
     return waiting_ps
 
 
@@ -154,7 +170,7 @@ def _totals(m: IntArray, rep: int, pool: int) -> ReplicaTotals:
         num_blocks=int(m[rep + s.BLOCKS]),
         block_size=int(m[rep + s.BLOCK_SIZE]),
         max_num_seqs=int(m[rep + s.MAX_SEQS]),
-        paid_ps=int(m[s.CLOCK]),
+        paid_ps=paid_ps(m, int(m[rep + s.NUMBER])),
     )
 
 

@@ -3,18 +3,17 @@
 from typing import Final
 
 from simulator.hashing import mixed
+from simulator.kernels.arrive import takes
 from simulator.kernels.compile import kernel
+from simulator.kernels.power import CHOICE, accepts
 from simulator.kernels.prefix import Int32Array
 from simulator.kernels.state import (
+    CONTROL,
     CREDITS,
     LOADS,
     NONE,
     NUMBER,
-    OUTPUT,
     POOL_FIRST,
-    POOL_HIGH,
-    POOL_LONGEST,
-    POOL_LOW,
     POOL_REPLICAS,
     POOL_SIZE,
     POOL_WEIGHT,
@@ -35,6 +34,7 @@ POWER_OF_TWO: Final = 2
 LEAST_REQUESTS: Final = 3
 LEAST_TOKENS: Final = 4
 SESSION_AFFINE: Final = 5
+NONE_ON: Final = -2
 _mixed = kernel(mixed)
 
 
@@ -47,30 +47,36 @@ def change_load(m: IntArray, counts: Int32Array, rep: int, request: int, change:
 
 
 @kernel
-def _takes(m: IntArray, counts: Int32Array, pool: int, request: int) -> bool:
-    """Whether the pool's replicas take the request: by its prompt, and as one that they can serve."""
-    prompt = counts[PROMPT, request]
-    return bool(
-        m[pool + POOL_LOW] <= prompt <= m[pool + POOL_HIGH]
-        and prompt + counts[OUTPUT, request] <= m[pool + POOL_LONGEST]
-    )
-
-
-@kernel
 def _candidates(m: IntArray, counts: Int32Array, request: int) -> int:
     """How many replicas take the request."""
     total = 0
     for pool in range(m[POOLS], m[POOLS_END], POOL_SIZE):
-        if _takes(m, counts, pool, request):
+        if takes(m, counts, pool, request):
             total += m[pool + POOL_REPLICAS]
+    return total
+
+
+@kernel
+def _choose_from_those_on(m: IntArray, counts: Int32Array, request: int) -> int:
+    """Lists the replicas that take the request and are on; how many."""
+    total, choice = 0, m[m[CONTROL] + CHOICE]
+    for pool in range(m[POOLS], m[POOLS_END], POOL_SIZE):
+        if not takes(m, counts, pool, request):
+            continue
+        for number in range(m[pool + POOL_FIRST], m[pool + POOL_FIRST] + m[pool + POOL_REPLICAS]):
+            if accepts(m, number):
+                m[choice + total] = number
+                total += 1
     return total
 
 
 @kernel
 def _candidate(m: IntArray, counts: Int32Array, request: int, place: int) -> int:
     """The number of the candidate at `place` (from 0) among them."""
+    if m[CONTROL] > 0:
+        return int(m[m[m[CONTROL] + CHOICE] + place])
     for pool in range(m[POOLS], m[POOLS_END], POOL_SIZE):
-        if _takes(m, counts, pool, request):
+        if takes(m, counts, pool, request):
             if place < m[pool + POOL_REPLICAS]:
                 return int(m[pool + POOL_FIRST] + place)
             place -= m[pool + POOL_REPLICAS]
@@ -119,17 +125,16 @@ def _least_loaded(m: IntArray, counts: Int32Array, request: int, candidates: int
 
 
 @kernel
-def _drawn(m: IntArray, counts: Int32Array, draw: int, request: int) -> int:
+def _drawn(m: IntArray, counts: Int32Array, draw: int, request: int, candidates: int) -> int:
     shares = 0
-    for pool in range(m[POOLS], m[POOLS_END], POOL_SIZE):
-        if _takes(m, counts, pool, request):
-            shares += m[pool + POOL_REPLICAS] * m[pool + POOL_WEIGHT]
-    place = draw % shares
-    for pool in range(m[POOLS], m[POOLS_END], POOL_SIZE):
-        if _takes(m, counts, pool, request):
-            if place < m[pool + POOL_REPLICAS] * m[pool + POOL_WEIGHT]:
-                return int(m[pool + POOL_FIRST] + place // m[pool + POOL_WEIGHT])
-            place -= m[pool + POOL_REPLICAS] * m[pool + POOL_WEIGHT]
+    for place in range(candidates):
+        shares += _weight(m, _candidate(m, counts, request, place))
+    share = draw % shares
+    for place in range(candidates):
+        number = _candidate(m, counts, request, place)
+        share -= _weight(m, number)
+        if share < 0:
+            return number
     return NONE
 
 
@@ -161,17 +166,21 @@ def _highest_hash(m: IntArray, counts: Int32Array, request: int, candidates: int
 
 @kernel
 def route(m: IntArray, counts: Int32Array, draws: IntArray, request: int) -> int:
-    """Number of the replica that the request is sent to; NONE: no replica takes it."""
+    """Number of the replica that the request is sent to; NONE: no replica takes it, NONE_ON: none that does is on."""
     candidates = _candidates(m, counts, request)
     if candidates == 0:
         return NONE
+    if m[CONTROL] > 0:
+        candidates = _choose_from_those_on(m, counts, request)
+        if candidates == 0:
+            return NONE_ON
     if m[REPLICAS] == 1:
         return 0
     router = m[ROUTER]
     if router == ROUND_ROBIN:
         return _next_in_turn(m, counts, request, candidates)
     if router == RANDOM:
-        return _drawn(m, counts, draws[request, 0], request)
+        return _drawn(m, counts, draws[request, 0], request, candidates)
     if router == POWER_OF_TWO:
         return _better_of_two(m, counts, draws, request, candidates)
     if router == SESSION_AFFINE and counts[SESSION, request] >= 0:

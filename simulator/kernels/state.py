@@ -53,6 +53,7 @@ WAITED_HIGH: Final = 20  # picoseconds in waiting lines, two words
 WEIGHTED: Final = 22  # 1: pools have unequal weights
 READY: Final = 23  # closed loop: heap of the times at which users are ready to ask again
 READY_COUNT: Final = 24
+CONTROL: Final = 25  # see `control.py`; 0: no replica comes or goes
 FLEET_SIZE: Final = 32
 
 # --- pool -----------------------------------------------------------------------------------------------------
@@ -169,16 +170,20 @@ FIRST_TOKEN: Final = 2
 FINISH: Final = 3
 PREEMPTED_PS: Final = 4
 THINK: Final = 5  # present where THINKING is
+LAST_AT: Final = 6  # present where CONTROL is: when a request on a lost replica had its last token,
+STRANDED_AT: Final = 7  # and since when it is without a seat
 TIMES: Final = 5
 
 PROMPT: Final = 0
 OUTPUT: Final = 1
-REPLICA: Final = 2
+REPLICA: Final = 2  # -2 - number: lost with that one, and sent to no other yet
 CACHED: Final = 3
 PREEMPTIONS: Final = 4
 BEHIND: Final = 5  # the next request in its waiting line
 SEAT: Final = 6  # row of a preempted request
 SESSION: Final = 7  # present where the router asks for it; NONE: no session
+CARRIED: Final = 8  # present where CONTROL is: tokens that a request brings along from a lost replica
+FAILOVERS: Final = 9
 COUNTS: Final = 7
 
 # --- advance's answers ----------------------------------------------------------------------------------------

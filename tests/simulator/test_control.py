@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from simulator import (
@@ -106,7 +106,7 @@ def test_capacity_by_the_clock_is_there_before_the_load() -> None:
 def test_every_metric_scales_up_under_pressure(metric: str, target: int) -> None:
     config, step_time = even_replica(STEP, seats=4, blocks=60)
     pool = Pool(config, step_time, replicas=4, autoscaling=rule(metric=metric, target=target))
-    log = simulate_fleet(Fleet((pool,), router="least_requests"), steady(8, 30), engine="reference")
+    log = simulate_fleet(Fleet((pool,), router="least_requests"), steady(8, 30))
     assert len(log.starts) >= 1
     assert log.starts[0][1] % S == 0
 
@@ -195,7 +195,13 @@ def test_a_rule_cannot_ask_for_more_than_the_pool_has() -> None:
 def controlled(draw: st.DrawFn) -> tuple[Fleet, Workload]:
     """Small fleets with short cold starts, fast ticks and frequent losses."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    config, step_time = even_replica(STEP, seats=draw(st.integers(1, 3)), blocks=draw(st.integers(6, 30)))
+    config, step_time = even_replica(
+        STEP,
+        seats=draw(st.integers(1, 3)),
+        blocks=draw(st.integers(6, 30)),
+        enable_prefix_caching=draw(st.booleans()),
+        max_num_batched_tokens=draw(st.sampled_from([100, 20])),
+    )
     replicas = draw(st.integers(1, 3))
     scaling = None
     if draw(st.integers(0, 3)):
@@ -216,11 +222,30 @@ def controlled(draw: st.DrawFn) -> tuple[Fleet, Workload]:
     )
     count = draw(st.integers(1, 25))
     load = Workload(
-        np.cumsum(rng.integers(0, 4 * STEP, count)), rng.integers(1, 60, count), rng.integers(1, 15, count),
+        np.cumsum(rng.integers(0, 4 * STEP, count)), rng.integers(20, 60, count), rng.integers(1, 15, count),
+        prefix_group=rng.integers(-1, 2, count), prefix_tokens=np.full(count, 20),
         concurrency=draw(st.one_of(st.none(), st.integers(1, 5))),
     )  # fmt: skip
     router = draw(st.sampled_from(["round_robin", "least_requests", "random", "kv_aware"]))
     return Fleet((Pool(config, step_time, replicas, autoscaling=scaling),), router, outages=outages), load
+
+
+@settings(max_examples=200, deadline=None)
+@given(controlled(), st.floats(0.0, 2.0))
+def test_the_engines_agree(run: tuple[Fleet, Workload], share: float) -> None:
+    """To the end, and stopped on the way."""
+    fleet, load = run
+    slow = simulate_fleet(fleet, load, rng=np.random.default_rng(1), engine="reference")
+    until_ps = int(slow.end_ps * share) if share < 1 else None
+    if until_ps is not None:
+        slow = simulate_fleet(fleet, load, rng=np.random.default_rng(1), engine="reference", until_ps=until_ps)
+    try:
+        fast = simulate_fleet(fleet, load, rng=np.random.default_rng(1), until_ps=until_ps)
+    except SimulatorError as error:
+        if error.code != "not_yet":
+            raise
+        reject()
+    assert fast.differences(slow) == []
 
 
 @settings(max_examples=150, deadline=None)
