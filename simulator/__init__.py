@@ -54,6 +54,7 @@ from simulator.traffic.lengths import (
 from simulator.traffic.merging import merge_workloads
 from simulator.traffic.prefixes import shared_prefix
 from simulator.traffic.shapes import SHAPES, weekly_shape
+from simulator.transfer import Transfer, kv_token_ps
 from simulator.workload import NO_DEADLINE_PS, BlockHashes, Workload
 
 __all__ = [
@@ -87,6 +88,7 @@ __all__ = [
     "StepTime",
     "Summary",
     "Timeline",
+    "Transfer",
     "Workload",
     "burst_arrivals_ps",
     "constant_arrivals_ps",
@@ -96,6 +98,7 @@ __all__ = [
     "fixed_tokens",
     "gamma_arrivals_ps",
     "kv_cliff_blocks",
+    "kv_token_ps",
     "linear_step_time",
     "lognormal_parameters",
     "lognormal_tokens",

@@ -68,12 +68,13 @@ def simulate_fleet(
 
 
 def _draws(fleet: Fleet, workload: Workload, rng: np.random.Generator | None) -> IntArray:
-    """Two random numbers per request for a router that draws, [n, 2]; [0, 2] for others."""
+    """Two random numbers per request and choice of a router that draws, [n, 2 or 4]; without rows for others."""
+    numbers = 4 if fleet.disaggregated else 2
     if not fleet.draws:
-        return np.zeros((0, 2), np.int64)
+        return np.zeros((0, numbers), np.int64)
     if rng is None:
         raise SimulatorError("missing", "rng", f"the router {fleet.router} draws random numbers")
-    return rng.integers(0, 2**31, (len(workload), 2), dtype=np.int64)
+    return rng.integers(0, 2**31, (len(workload), numbers), dtype=np.int64)
 
 
 def _word(fleet: Fleet, rng: np.random.Generator | None) -> int:

@@ -8,7 +8,8 @@ from simulator.admission import NO_LIMITS, Admission
 from simulator.config import EngineConfig
 from simulator.control import Autoscaling, Outage
 from simulator.errors import SimulatorError, require_int
-from simulator.steptime import StepTime
+from simulator.steptime import MAX_STEP_PS, StepTime
+from simulator.transfer import Role, Transfer
 
 Router = Literal[
     "round_robin",
@@ -32,6 +33,7 @@ class Pool:
     weight               share of the load that each replica is given, relative to replicas of other pools
     min_prompt_tokens, max_prompt_tokens   prompts that the router sends here; others never enter
     autoscaling          how many of the replicas are on; without, all of them
+    role                 `both`: prompts and outputs. `prefill`: prompts, `decode`: outputs, see Fleet
     """
 
     config: EngineConfig
@@ -41,6 +43,7 @@ class Pool:
     min_prompt_tokens: int = 1
     max_prompt_tokens: int = ANY_LENGTH
     autoscaling: Autoscaling | None = None
+    role: Role = "both"
 
     def __post_init__(self) -> None:
         for field, high in (
@@ -52,6 +55,12 @@ class Pool:
             object.__setattr__(self, field, require_int(field, getattr(self, field), 1, high))
         if self.min_prompt_tokens > self.max_prompt_tokens:
             raise SimulatorError("incompatible", "min_prompt_tokens", "must not exceed max_prompt_tokens")
+        if self.role not in get_args(Role):
+            raise SimulatorError("unknown_policy", "role", f"must be one of {', '.join(get_args(Role))}")
+        if self.role != "both" and self.config.scheduler == "static":
+            raise SimulatorError(
+                "incompatible", "role", "static batches cannot be joined, nor left by prefilled requests"
+            )
         self.step_time.longest_step_ps(self.config)
         rule = self.autoscaling
         if rule is not None and max(rule.initial, rule.minimum, *rule.scheduled_minimum, 0) > self.replicas:
@@ -93,6 +102,11 @@ class Fleet:
     outages: replicas that are lost for a while. A request that finds no replica on waits at the gate, and is routed,
     first come first served, when one is.
     admission       what is turned away, held, or dropped
+    Disaggregated: pools of both roles `prefill` and `decode` (and none of `both`), and how KV gets from one to the
+    other. The router chooses among prefill replicas when a request arrives, and by the same rule, with a memory of its
+    own, among decode replicas when its prompt has been computed. There kv_aware counts blocks only, those included that
+    requests on their way will take; prompts that a decode replica computes itself (`transfer.local_prefill_max_tokens`)
+    are routed there at once, by the same memory.
     """
 
     pools: tuple[Pool, ...]
@@ -103,6 +117,7 @@ class Fleet:
     imbalance_percent: int = 150
     outages: tuple[Outage, ...] = ()
     admission: Admission = NO_LIMITS
+    transfer: Transfer | None = None
 
     def __post_init__(self) -> None:
         if not self.pools:
@@ -126,6 +141,28 @@ class Fleet:
             require_int("outages", outage.replica, 0, len(self.gangs) - 1)
         if len(self) > MAX_REPLICAS:
             raise SimulatorError("too_large", "pools", f"at most {MAX_REPLICAS} engines, got {len(self)}")
+        self._check_roles()
+
+    def _check_roles(self) -> None:
+        roles = {pool.role for pool in self.pools}
+        if self.transfer is None:
+            if roles != {"both"}:
+                raise SimulatorError("missing", "transfer", "prefill and decode pools need a KV transfer between them")
+            return
+        if roles != {"prefill", "decode"}:
+            raise SimulatorError(
+                "incompatible", "transfer", "needs at least one prefill and one decode pool, and no other"
+            )
+        if self.outages:
+            raise SimulatorError("incompatible", "outages", "what is on its way between lost replicas is not modelled")
+        longest = max(pool.config.max_model_len for pool in self.pools)
+        if self.transfer.token_ps * longest > MAX_STEP_PS:
+            raise SimulatorError("too_large", "token_ps", f"{longest} tokens would be sent for more than 75 minutes")
+
+    @property
+    def disaggregated(self) -> bool:
+        """Whether prompts and outputs are computed on different replicas."""
+        return self.transfer is not None
 
     def __len__(self) -> int:
         """Engines of all pools."""

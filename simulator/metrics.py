@@ -80,6 +80,7 @@ class Latencies:
     tpot            (last - first token) / (output - 1), one value per request, undefined for one token
     e2e             arrival to last token, plus request_ps;  normalised: the same over output tokens
     queue           arrival to first admission
+    transfer        end of prefill to KV on the decode replica, of the requests that were sent there
     """
 
     ttft: Latency
@@ -88,6 +89,7 @@ class Latencies:
     e2e: Latency
     normalised: Latency
     queue: Latency
+    transfer: Latency
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ class Summary:
     rejected, timed_out   turned away or dropped, apart by reason (see Admission), and given up by their clients: they
                   have no latency of their own end, miss goodput, and their tokens are in no throughput
     basis         `stationary`: percentiles stand for the load (withheld when unstable); `run`: they are of this run
-    ttft, ttft_admitted, tpot, e2e, normalised, queue   see Latencies
+    ttft, ttft_admitted, tpot, e2e, normalised, queue, transfer   see Latencies
     itl           gaps between tokens, one value per gap, upper edge of bins 0.4 % wide
     served_rps    finished requests over the time from first arrival to last finish; sustained_rps without ramp-up:
                   (n - 1) / (last finish - first finish)
@@ -124,7 +126,8 @@ class Summary:
                   produced, and both;  prefill_tokens_per_s: prompt tokens computed (without cached, with recomputed)
     cache_hit_ratio   cached over asked-for prompt tokens at first admission;  preemption_ratio: preempted requests'
                   share of the admitted ones
-    seats_mean, waiting_mean, kv_mean_ratio   means over the whole run, idle time included
+    seats_mean, waiting_mean, transferring_mean, kv_mean_ratio   means over the whole run, idle time included;
+                  transferring: between prefill and decode;  concurrency_mean: all three together
     batch_mean    running requests of a mean step, by time
     kv_cliff_load_ratio   pool over the most blocks that any replica held: how far the peak could grow until
                   preemptions begin (1: it was full). More load also means longer stays, so the cliff comes sooner
@@ -145,6 +148,7 @@ class Summary:
     e2e: Latency
     normalised: Latency
     queue: Latency
+    transfer: Latency
     goodput: tuple[Goodput, ...]
     duration_s: float
     offered_rps: float
@@ -158,6 +162,7 @@ class Summary:
     seats_mean: float
     seats_ratio: float
     waiting_mean: float
+    transferring_mean: float
     concurrency_mean: float
     kv_mean_ratio: float
     kv_peak_ratio: float
@@ -224,6 +229,7 @@ def latencies_of(log: EventLog, rows: BoolArray, withheld: str = "") -> Latencie
         e2e=_latency(finished_e2e_ms, withheld),
         normalised=_latency(finished_e2e_ms / log.output_tokens[done], withheld),
         queue=_latency(((log.admitted_ps - log.arrival_ps) / PS_PER_MS)[admitted], withheld),
+        transfer=_latency((log.transfer_ps / PS_PER_MS)[done & (log.transfer_ps > 0)], withheld),
     )
 
 
@@ -338,7 +344,8 @@ def _rates(log: EventLog) -> dict[str, Any]:
         "seats_mean": log.seat_ps / end,
         "seats_ratio": log.seat_ps / end / log.max_num_seqs,
         "waiting_mean": log.waiting_ps / end,
-        "concurrency_mean": (log.seat_ps + log.waiting_ps) / end,
+        "transferring_mean": log.transfer_wait_ps / end,
+        "concurrency_mean": log.in_system_ps / end,
         "kv_mean_ratio": log.kv_block_ps / end / log.num_blocks,
         "kv_peak_ratio": log.kv_peak_ratio,
         "kv_cliff_load_ratio": 1.0 / log.kv_peak_ratio if log.kv_peak_ratio else math.inf,
@@ -359,7 +366,7 @@ def _littles_law(log: EventLog) -> LittlesLaw:
     end_s = max(1, log.end_ps) / PS_PER_S
     rate = int(inside.sum()) / end_s
     mean_s = float(times_s.mean()) if times_s.size else 0.0
-    return LittlesLaw(rate, mean_s, rate * mean_s, (log.seat_ps + log.waiting_ps) / max(1, log.end_ps))
+    return LittlesLaw(rate, mean_s, rate * mean_s, log.in_system_ps / max(1, log.end_ps))
 
 
 def _over(amount: int, seconds: float) -> float:

@@ -102,11 +102,16 @@ class EventLog:
     preemptions       how often it was preempted
     preempted_ps      time it spent preempted, waiting to be resumed
     failovers         how often its replica was lost; the time until it was admitted elsewhere is in preempted_ps
-    replica           number of the engine it was sent to (ranks and lanes have their own); -1 if none
+    transfer_ps       from the end of its prefill to its KV being on the decode replica, waiting for room and for the
+                      link included (up to the end of the run if it is not there yet); 0 if it was not sent
+    replica           number of the engine it was sent to last (ranks and lanes have their own); -1 if none
+    prefill_replica   number of the prefill engine it was sent to; -1 if none
     outcome           int8: FINISHED, UNSERVABLE, UNFINISHED, REJECTED, TIMED_OUT;  reason: int8, index into REASONS
 
     end_ps            end of the run;  request_ps: for metrics to add
     waiting_ps        integral over time of waiting requests (preempted ones included), as a Python int
+    transfer_wait_ps  integral over time of requests between prefill and decode: from the end of their prefill until
+                      they run on the decode replica
     replicas          sums of each engine;  series: sums over time
     starts            (replica, asked_ps, ready_ps) of each replica that was switched on or lost during the run
     itl_slice, itl_upper_ps, itl_count   gaps between a request's emissions (each one token, or those that one step
@@ -124,12 +129,15 @@ class EventLog:
     preemptions: IntArray
     preempted_ps: IntArray
     failovers: IntArray
+    transfer_ps: IntArray
     replica: IntArray
+    prefill_replica: IntArray
     outcome: npt.NDArray[np.int8]
     reason: npt.NDArray[np.int8]
     end_ps: int
     request_ps: int
     waiting_ps: int
+    transfer_wait_ps: int
     replicas: tuple[ReplicaTotals, ...]
     starts: tuple[tuple[int, int, int], ...]
     series: Series
@@ -162,6 +170,11 @@ class EventLog:
     def seat_ps(self) -> int:
         """Integral over time of running requests."""
         return sum(replica.seat_ps for replica in self.replicas)
+
+    @property
+    def in_system_ps(self) -> int:
+        """Integral over time of requests running, waiting, and between prefill and decode."""
+        return self.seat_ps + self.waiting_ps + self.transfer_wait_ps
 
     @property
     def kv_block_ps(self) -> int:

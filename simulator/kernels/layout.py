@@ -109,6 +109,7 @@ def _refuse_unknown(fleet: Fleet) -> None:
         "isolate_tenants": any(pool.config.isolate_tenants for pool in fleet.pools),
         "order": any(pool.config.order != "fcfs" for pool in fleet.pools),
         "admission": fleet.admission != NO_LIMITS,
+        "transfer": fleet.disaggregated,
         "speculation": any(pool.config.speculation is not None for pool in fleet.pools),
     }
     for field, given in unknown.items():

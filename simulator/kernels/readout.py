@@ -52,12 +52,15 @@ def read_log(fleet: Fleet, workload: Workload, memory: Memory, starts: Sequence[
         preemptions=_widened(counts[s.PREEMPTIONS]),
         preempted_ps=times[s.PREEMPTED_PS],
         failovers=_widened(counts[s.FAILOVERS]) if fleet.controlled else np.zeros(len(workload), np.int64),
+        transfer_ps=np.zeros(len(workload), np.int64),
         replica=_replicas(counts[s.REPLICA]),
+        prefill_replica=np.full(len(workload), NEVER, np.int64),
         outcome=ends.outcome,
         reason=ends.reason,
         end_ps=int(m[s.CLOCK]),
         request_ps=fleet.pools[0].step_time.request_ps,
         waiting_ps=waiting_ps,
+        transfer_wait_ps=0,
         replicas=tuple(
             _totals(m, rep, place) for rep, place in zip(memory.replicas(), fleet.pool_of_replica, strict=True)
         ),

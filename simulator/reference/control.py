@@ -1,7 +1,7 @@
 """Which replicas are on: autoscalers and outages, at the instants at which they act."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simulator.control import Autoscaling, Outage
@@ -9,6 +9,7 @@ from simulator.fleet import Fleet
 from simulator.records import FINISHED
 from simulator.reference.gangs import Gang
 from simulator.reference.requests import Request
+from simulator.transfer import Role
 
 OFF, STARTING, ON, LEAVING = range(4)
 
@@ -32,6 +33,7 @@ class Scaler:
     """One pool's autoscaler: its numbers of replicas wanted at former ticks, and what was measured since the last."""
 
     rule: Autoscaling
+    role: Role
     replicas: Sequence[int]
     history: deque[int]
     next_tick_ps: int = 0
@@ -59,13 +61,13 @@ class Control:
             numbers = range(first, first + pool.replicas)
             first += pool.replicas
             if pool.autoscaling is not None:
-                self.scalers.append(self._scaler(pool.autoscaling, numbers))
+                self.scalers.append(self._scaler(pool.autoscaling, pool.role, numbers))
 
-    def _scaler(self, rule: Autoscaling, numbers: range) -> Scaler:
+    def _scaler(self, rule: Autoscaling, role: Role, numbers: range) -> Scaler:
         for number in numbers[max(rule.initial, rule.least(0)) :]:
             self.power[number] = Power(OFF)
         ticks = 1 + max(rule.up_window_ps, rule.down_window_ps) // rule.interval_ps
-        return Scaler(rule, numbers, deque(maxlen=ticks), next_tick_ps=rule.interval_ps)
+        return Scaler(rule, role, numbers, deque(maxlen=ticks), next_tick_ps=rule.interval_ps)
 
     def accepts(self, replica: int) -> bool:
         """Whether the router may send to it now."""
@@ -79,8 +81,11 @@ class Control:
         losses = [outage.at_ps for outage in self.outages][:1]
         return ready + ticks + losses + [outage.at_ps - outage.notice_ps for outage in self.warnings][:1]
 
-    def act(self, now_ps: int, gate: Sequence[Request]) -> None:
-        """Outages, then replicas that become ready, then the autoscalers' ticks that fall on this instant."""
+    def act(self, now_ps: int, at_gate: Mapping[Role, int]) -> None:
+        """Outages, then replicas that become ready, then the autoscalers' ticks that fall on this instant.
+
+        at_gate  requests that wait for a replica of a role to be on
+        """
         self._switch_off_empty(now_ps)
         while self.warnings and self.warnings[0].at_ps - self.warnings[0].notice_ps <= now_ps:
             self.power[self.warnings.popleft().replica].warned = True
@@ -91,7 +96,7 @@ class Control:
                 power.state = ON
         for scaler in self.scalers:
             if scaler.next_tick_ps <= now_ps:
-                self._tick(scaler, now_ps, len(gate))
+                self._tick(scaler, now_ps, at_gate[scaler.role])
 
     def _switch_off_empty(self, now_ps: int) -> None:
         for power, gang in zip(self.power, self.gangs, strict=True):
@@ -160,7 +165,7 @@ class Control:
         metric = scaler.rule.metric
         on = [self.gangs[number] for number in scaler.replicas if self.power[number].state == ON]
         if metric == "queue":
-            return at_gate + sum(len(member.queues.waiting) for gang in on for member in gang.members)
+            return at_gate + sum(member.waiting for gang in on for member in gang.members)
         if metric == "concurrency":
             return at_gate + sum(gang.outstanding for gang in on)
         if metric == "kv":

@@ -33,7 +33,7 @@ class Gang:
 
     def entry(self) -> Replica:
         """The rank that takes the next request: vLLM's rule, with counts of this instant."""
-        return min(self.members, key=lambda rank: len(rank.queues.waiting) * WAITING_WEIGHT + len(rank.queues.running))
+        return min(self.members, key=lambda rank: rank.waiting * WAITING_WEIGHT + rank.queues.seats_taken)
 
     def expire(self, now_ps: int) -> None:
         """Let go of requests whose time has passed, if steps can begin now."""

@@ -66,6 +66,22 @@ class KvManager:
         request.begun = False
         self._take(request, tokens)
 
+    def lacking_received(self, hits: Hits, target: int) -> int:
+        """As `lacking`, for a request whose KV comes from elsewhere, all but the last of `target` tokens."""
+        return self.lacking(self._trimmed(hits, target - 1), target, whole=False)
+
+    def receive(self, request: Request, hits: Hits, target: int) -> None:
+        """Hold the hits, and take blocks for the KV that comes and for one token more."""
+        self.enter(request, self._trimmed(hits, target - 1), target)
+        request.published = hits.tokens // self.config.block_size
+
+    def _trimmed(self, hits: Hits, computed: int) -> Hits:
+        """The hits without what lies behind the windows when `computed` tokens are there."""
+        useless = [self._useless(computed, window) for window in self.windows]
+        return Hits(
+            hits.tokens, [[NOWHERE] * gone + table[gone:] for gone, table in zip(useless, hits.tables, strict=True)]
+        )
+
     def make_ready(self, request: Request) -> None:
         """Free what lies behind the windows of a running request's next token."""
         for table, window in zip(request.tables, self.windows, strict=True):
@@ -102,7 +118,8 @@ class KvManager:
         begun, rest = divmod(content.leading_tokens, size)
         if self.config.partial_block_hits and rest and not request.begun and request.computed >= content.leading_tokens:
             for number, table in enumerate(request.tables):
-                self.pool.begin(table[begun], (number, content.beginnings[begun]), rest)
+                if table[begun] != NOWHERE:
+                    self.pool.begin(table[begun], (number, content.beginnings[begun]), rest)
             request.begun = True
 
     def tokens_held(self, requests: list[tuple[Request, int]]) -> int:
@@ -111,7 +128,7 @@ class KvManager:
         for request, computed in requests:
             for table in request.tables:
                 gone = sum(block == NOWHERE for block in table)
-                held += min(computed - gone * size, (len(table) - gone) * size)
+                held += max(0, min(computed - gone * size, (len(table) - gone) * size))
         return held - self.pool.shared * size
 
     def _copied(self, content: Content, length: int, target: int) -> int:

@@ -1,13 +1,23 @@
 """One engine: a scheduler, a block pool, and at most one step under way."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from simulator.admission import Admission
 from simulator.config import EngineConfig
-from simulator.records import FINISHED, ITL_BINS, ITL_SLICES, NEVER, NO_REASON, ReplicaTotals, itl_bin, itl_slice_of
+from simulator.records import (
+    FINISHED,
+    ITL_BINS,
+    ITL_SLICES,
+    NEVER,
+    NO_REASON,
+    UNFINISHED,
+    ReplicaTotals,
+    itl_bin,
+    itl_slice_of,
+)
 from simulator.reference.content import NOTHING, BlockContent, Content
 from simulator.reference.expiry import due_ps, expiry
 from simulator.reference.kv import KvManager
@@ -16,8 +26,10 @@ from simulator.reference.queues import Queues, Step
 from simulator.reference.requests import Request
 from simulator.reference.schedulers import make_scheduler
 from simulator.reference.series import Bin, Bins
+from simulator.reference.transfers import Handover, Intake, Links
 from simulator.speculation import draw
 from simulator.steptime import StepTime
+from simulator.transfer import Role
 
 
 @dataclass(slots=True)
@@ -27,6 +39,7 @@ class Shared:
     itl  gaps between tokens, counts[ITL_SLICES, ITL_BINS]
     end  called with each request that ends, its outcome, the reason if it has one, and the time
     first_token  called with each request that has its first token;  word: the run's random bits, for drafts
+    links, handed   of a disaggregated fleet: the KV links, and prompts that have been computed and not yet routed
     """
 
     requests: int
@@ -34,6 +47,8 @@ class Shared:
     end: Callable[[Request, int, int, int], None]
     first_token: Callable[[Request], None]
     word: int
+    links: Links | None = None
+    handed: list[Handover] = field(default_factory=list)
     bins: Bins = field(default_factory=Bins)
     itl: np.ndarray = field(default_factory=lambda: np.zeros((ITL_SLICES, ITL_BINS), np.int64))
 
@@ -49,9 +64,13 @@ class Replica:
         step_time: StepTime,
         content: BlockContent | None,
         shared: Shared,
+        role: Role = "both",
     ) -> None:
         self.number, self.pool, self.config, self.step_time = number, pool, config, step_time
         self.content, self.shared = content, shared
+        links = shared.links
+        self.hands_over = role == "prefill"
+        self.emits = not self.hands_over or links is None or links.transfer.first_output == "prefill"
         self._start_empty()
         self.step = Step()
         self.end_ps: int | None = None
@@ -68,6 +87,24 @@ class Replica:
         self.outstanding += 1
         self.outstanding_tokens += request.prompt_tokens
         self.queues.waiting.append(request)
+        if self.hands_over:
+            request.prefill_replica = self.number
+
+    def receive_prefilled(self, handover: Handover) -> None:
+        """A request that another engine has prefilled joins the line of those that want room for their KV."""
+        assert self.intake is not None
+        request = handover.request
+        request.replica, request.joined = self.number, self.received
+        self.received += 1
+        request.content = self._content(request)
+        self.outstanding += 1
+        self.outstanding_tokens += request.prompt_tokens
+        self.intake.line.append(handover)
+
+    def take_in(self, request: Request) -> None:
+        """The KV of a request that has room reserved is here."""
+        assert self.intake is not None
+        self.intake.take_in(request)
 
     def lose(self, now_ps: int) -> list[Request]:
         """The engine fails: its requests, with the tokens they have. Their KV, the prefix cache and the step under way
@@ -98,6 +135,8 @@ class Replica:
         self.queues = Queues(kv, make_line(self.config, kv))
         self.scheduler = make_scheduler(self.config, self.queues)
         self.received = self.outstanding = self.outstanding_tokens = 0
+        links = self.shared.links
+        self.intake = None if links is None else Intake(self.number, self.config, self.queues, links)
 
     def _content(self, request: Request) -> Content:
         return NOTHING if self.content is None else self.content.of(request.number)
@@ -112,9 +151,20 @@ class Replica:
         return sum(request.uncached_tokens for request in here if request.first_token_ps == NEVER)
 
     @property
+    def waiting(self) -> int:
+        """Requests that wait here for a seat."""
+        return len(self.queues.waiting) + (0 if self.intake is None else len(self.intake.line))
+
+    @property
+    def blocks_promised(self) -> int:
+        """Blocks held, and those that prefilled requests in line will take."""
+        return self.queues.pool.used + (0 if self.intake is None else self.intake.promised_blocks)
+
+    @property
     def busy(self) -> bool:
-        """Whether anyone is running or waiting here."""
-        return bool(self.queues.running or self.queues.waiting)
+        """Whether there is anything to do here."""
+        coming = self.intake is not None and (self.intake.line or self.intake.come)
+        return bool(self.queues.running or self.queues.waiting or coming)
 
     def hold(self, now_ps: int) -> None:
         """Who runs has kept seat and blocks since the last step ended: called where steps do not follow at once."""
@@ -131,10 +181,27 @@ class Replica:
         """Schedule a step and say how long it takes this engine; None where nobody can compute anything."""
         if not self.busy:
             return None
-        self.queues.waiting.arrange()
-        self.step = self.scheduler.schedule()
-        self._note_moves(self.step, now_ps)
+        self._join(now_ps)
+        self._schedule(now_ps)
+        if self.intake is not None and not self.step.preempted:
+            self.intake.serve(now_ps)
         return self._duration_ps(self.step) if self.step.chunks else None
+
+    def _join(self, now_ps: int) -> None:
+        """Requests whose KV has come run from now on."""
+        for request in [] if self.intake is None else self.intake.join():
+            request.joined_ps = now_ps
+            self.queues.kv.publish(request)
+            self.itl_slice = itl_slice_of(request.number, self.shared.requests)
+
+    def _schedule(self, now_ps: int) -> None:
+        """Ask the scheduler; again where it only preempted, as blocks that are kept for others can bring that about."""
+        while True:
+            self.queues.waiting.arrange()
+            self.step = self.scheduler.schedule()
+            self._note_moves(self.step, now_ps)
+            if self.step.chunks or not self.step.preempted:
+                return
 
     def start(self, now_ps: int, duration_ps: int) -> None:
         """Begin the planned step, to end after `duration_ps`: with others in step or in the way, later than planned."""
@@ -236,8 +303,8 @@ class Replica:
     def _tokens_held(self, step: Step) -> int:
         """Tokens in the pool when the step has ended."""
         computed = {r.number: r.computed + self._computed(r, tokens) for r, tokens in step.chunks}
-        running = self.queues.running
-        return self.queues.kv.tokens_held([(r, computed.get(r.number, r.computed)) for r in running])
+        here = (*self.queues.running, *self.queues.incoming, *self.queues.outgoing)
+        return self.queues.kv.tokens_held([(r, computed.get(r.number, r.computed)) for r in here])
 
     def _emitted(self, request: Request, tokens: int) -> int:
         """Tokens that come out of a chunk: the next one when its prompt is done, and draft tokens that are kept."""
@@ -258,8 +325,26 @@ class Replica:
         emitted = self._emitted(request, tokens)
         request.computed += self._computed(request, tokens)
         self.queues.kv.publish(request)
-        if emitted:
+        if emitted and self.emits:
             self._emit(request, emitted, now_ps)
+        if emitted and self.hands_over and request.outcome == UNFINISHED:
+            self._hand_over(request, now_ps)
+
+    def _hand_over(self, request: Request, now_ps: int) -> None:
+        """The prompt is computed: the request gives up its seat, and its blocks when its KV has left."""
+        self.queues.running.remove(request)
+        request.handed_ps = now_ps
+        held = replace(request)
+        self.queues.outgoing.append(held)
+        self.shared.handed.append(Handover(request, self.number, held))
+        request.tables = []
+
+    def release_held(self, held: Request) -> None:
+        """The KV of a request that was handed over has left."""
+        self.queues.kv.release(held)
+        self.queues.outgoing.remove(held)
+        self.outstanding -= 1
+        self.outstanding_tokens -= held.prompt_tokens
 
     def _emit(self, request: Request, tokens: int, now_ps: int) -> None:
         request.prefilling = False

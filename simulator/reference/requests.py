@@ -18,6 +18,7 @@ class Request:
     begun     whether the block that its leading tokens reach into has been offered
     uncached_tokens  prompt tokens that the cache lacked when a router asked
     joined    how many requests its replica had received before it;  inside: counted as its tenant's
+    handed_ps   when a prefill replica had computed its prompt;  joined_ps: when it ran on the decode replica
     """
 
     number: int
@@ -48,6 +49,10 @@ class Request:
     preempted_ps: int = 0
     replica: int = NEVER
     failovers: int = 0
+    prefill_replica: int = NEVER
+    handed_ps: int = NEVER
+    joined_ps: int = NEVER
+    transfer_ps: int = 0
     outcome: int = UNFINISHED
     reason: int = 0
 

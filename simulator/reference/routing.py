@@ -15,13 +15,16 @@ from simulator.workload import Workload
 
 
 class Routing:
-    """The router and its memory. draws: two random numbers per request, for routers that draw."""
+    """The router and its memory, for some of the fleet's replicas.
+
+    draws  two random numbers per request, for routers that draw
+    """
 
     def __init__(self, fleet: Fleet, gangs: Sequence[Gang], workload: Workload, draws: IntArray) -> None:
         self.fleet, self.gangs, self.draws = fleet, gangs, draws
         self.sessions: list[int] = workload.column("session").tolist()
-        self.credit = [0] * len(gangs)
-        self.sent = SentPrefixes(workload, len(gangs))
+        self.credit = {gang.number: 0 for gang in gangs}
+        self.sent = SentPrefixes(workload, gangs[-1].number + 1)
 
     def candidates(self, prompt_tokens: int, output_tokens: int) -> list[Gang]:
         """Replicas that take prompts of this length and can serve the request, in order."""
@@ -39,10 +42,10 @@ class Routing:
             return NO_POOL
         return unservable_reason(member.config, prompt_tokens, output_tokens)
 
-    def choose(self, request: Request, candidates: Sequence[Gang]) -> Replica:
-        """The engine that takes the request, of one of `candidates` (at least one)."""
+    def choose(self, request: Request, candidates: Sequence[Gang], *, handed_over: bool = False) -> Replica:
+        """The engine that takes the request, of one of `candidates` (at least one). `handed_over`: to decode it."""
         if self.fleet.router == "kv_aware":
-            return self._least_cost(request, candidates)
+            return self._least_cost(request, candidates, handed_over)
         return self._gang(request, candidates).entry()
 
     def _gang(self, request: Request, candidates: Sequence[Gang]) -> Gang:
@@ -94,14 +97,17 @@ class Routing:
         self.sent.add(request.number, chosen.number)
         return chosen
 
-    def _least_cost(self, request: Request, candidates: Sequence[Gang]) -> Replica:
+    def _least_cost(self, request: Request, candidates: Sequence[Gang], handed_over: bool) -> Replica:
+        def prefill_tokens(engine: Replica) -> int:
+            return 0 if handed_over else request.prompt_tokens - engine.cached_tokens(request)
+
         def cost(engine: Replica) -> int:
-            uncached = request.prompt_tokens - engine.cached_tokens(request)
-            room = engine.queues.pool.used * engine.config.block_size
-            return self.fleet.overlap_percent * (engine.pending_tokens() + uncached) + 100 * room
+            pending = 0 if handed_over else engine.pending_tokens()
+            room = engine.blocks_promised * engine.config.block_size
+            return self.fleet.overlap_percent * (pending + prefill_tokens(engine)) + 100 * room
 
         chosen = min((engine for gang in candidates for engine in gang.members), key=cost)
-        request.uncached_tokens = request.prompt_tokens - chosen.cached_tokens(request)
+        request.uncached_tokens = prefill_tokens(chosen)
         return chosen
 
 

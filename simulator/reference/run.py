@@ -1,9 +1,9 @@
 """A fleet's run, instant by instant. Time is a whole number of picoseconds in Python ints.
 
-At each instant: the steps that end there are settled, in the order of the replicas; replicas between two steps let go
-of requests whose time has passed; replicas come and go; those at the gate enter that now may, and what arrives there is
-routed, in the order of the requests; then every replica without a step under way begins one, if it has anything to
-compute.
+At each instant: the steps that end there are settled, in the order of the replicas; KV transfers that end there come
+in; replicas between two steps let go of requests whose time has passed; replicas come and go; what was prefilled is
+routed to decode replicas; those at the gate enter that now may, and what arrives there is routed, in the order of the
+requests; then every replica without a step under way begins one, if it has anything to compute.
 In a pipeline, steps begin also when its first stage gets free.
 """
 
@@ -17,13 +17,15 @@ from simulator.fleet import Fleet
 from simulator.records import FINISHED, NEVER, REJECTED, TENANT_CAP, UNFINISHED, UNSERVABLE, EventLog, pack_itl
 from simulator.reference.content import BlockContent
 from simulator.reference.control import Control
+from simulator.reference.dispatch import Disaggregated, Dispatch
 from simulator.reference.expiry import expiry
 from simulator.reference.gangs import Gang, Pipeline
 from simulator.reference.gate import Gate, refusal
 from simulator.reference.replica import Replica, Shared
 from simulator.reference.requests import Request
-from simulator.reference.routing import Routing
+from simulator.reference.transfers import Handover, Links
 from simulator.steptime import HORIZON_PS, IntArray
+from simulator.transfer import Role
 from simulator.workload import Workload
 
 INSTANTS_PER_REPORT = 4096
@@ -54,18 +56,19 @@ def simulate_reference(
 class _Run:
     def __init__(self, fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_ps: int | None) -> None:
         self.fleet, self.workload, self.until_ps = fleet, workload, until_ps
-        self.shared = Shared(len(workload), fleet.admission, self._end, self._first_token, word)
+        self.links = None if fleet.transfer is None else Links(fleet.transfer)
+        self.shared = Shared(len(workload), fleet.admission, self._end, self._first_token, word, self.links)
         contents = [
             BlockContent(workload, pool.config) if pool.config.enable_prefix_caching else None for pool in fleet.pools
         ]
         self.replicas = [
-            Replica(number, place, pool.config.member, pool.step_time, contents[place], self.shared)
+            Replica(number, place, pool.config.member, pool.step_time, contents[place], self.shared, pool.role)
             for number, place in enumerate(fleet.pool_of_replica)
             for pool in (fleet.pools[place],)
         ]
         self.gangs = [self._gang(number, numbers) for number, numbers in enumerate(fleet.gangs)]
         self.gang_of = [number for number, numbers in enumerate(fleet.gangs) for _ in numbers]
-        self.routing = Routing(fleet, self.gangs, workload, draws)
+        self.dispatch = (Disaggregated if fleet.disaggregated else Dispatch)(fleet, self.gangs, workload, draws)
         self.control = Control(fleet, self.gangs, self._resend)
         self.gate = Gate(fleet.admission)
         self.stranded: list[Request] = []  # they find no replica on
@@ -84,7 +87,8 @@ class _Run:
     def advance(self) -> bool:
         """One instant; False when there is nothing more to do."""
         ends = [replica.end_ps for replica in self.replicas if replica.end_ps is not None]
-        instants = ends + self._next_arrival() + self._wakes()
+        sent = [] if self.links is None else self.links.next_ps()
+        instants = ends + sent + self._next_arrival() + self._wakes()
         if instants or self.ended < len(self.requests):
             instants += self.control.instants()
         if not instants:
@@ -99,9 +103,11 @@ class _Run:
         for replica in self.replicas:
             if replica.end_ps == self.now_ps:
                 replica.settle()
+        if self.links is not None:
+            self._come_in(self.links)
         for gang in self.gangs:
             gang.expire(self.now_ps)
-        self.control.act(self.now_ps, self.stranded)
+        self.control.act(self.now_ps, self._stranded())
         self._open_gate()
         self._receive()
         if until_ps is None or self.now_ps < until_ps:
@@ -125,6 +131,14 @@ class _Run:
         prompt, output = int(self.workload.prompt_tokens[number]), int(self.workload.output_tokens[number])
         return Request(number, arrival_ps, prompt, output, prompt, *(column[number] for column in self.whose))
 
+    def _come_in(self, links: Links) -> None:
+        """KV that has come frees the blocks that it came from."""
+        for handover in links.arrived(self.now_ps):
+            request = handover.request
+            request.transfer_ps = self.now_ps - request.handed_ps
+            self.replicas[handover.source].release_held(handover.held)
+            self.replicas[request.replica].take_in(request)
+
     def _receive(self) -> None:
         """Take in the requests that have arrived; those that can never be served, or may not enter, end here."""
         while (arrival := self._next_arrival()) and arrival[0] <= self.now_ps:
@@ -133,8 +147,8 @@ class _Run:
             self.requests.append(request)
             if self.workload.concurrency is not None and number >= self.workload.concurrency:
                 heappop(self.ready_ps)
-            if not self.routing.candidates(request.prompt_tokens, request.output_tokens):
-                reason = self.routing.unservable_reason(request.prompt_tokens, request.output_tokens)
+            reason = self.dispatch.unservable_reason(request)
+            if reason:
                 self._end(request, UNSERVABLE, reason, self.now_ps)
             elif self.gate.lets_in(request):
                 self._route(request)
@@ -143,23 +157,43 @@ class _Run:
 
     def _route(self, request: Request) -> None:
         """Send the request to a replica, which may turn it away; without any on that could serve it, it is stranded."""
-        candidates = self.routing.candidates(request.prompt_tokens, request.output_tokens)
-        on = [gang for gang in candidates if self.control.accepts(gang.number)]
-        if not on:
+        choices = self.dispatch.choices(request)
+        choice = next(((routing, on) for routing, candidates in choices if (on := self._on(candidates))), None)
+        if choice is None:
             self.stranded.append(request)
-            self.control.wake(candidates, self.now_ps)
+            self.control.wake(choices[-1][1], self.now_ps)
             return
         end = expiry(self.fleet.admission, request, self.now_ps)
         if end is None:
-            chosen = self.routing.choose(request, on)
+            chosen = choice[0].choose(request, choice[1])
             end = refusal(self.fleet.admission, request, chosen)
             if end is None:
                 chosen.receive(request)
                 return
         self._end(request, *end, self.now_ps)
 
+    def _hand_over(self, handover: Handover) -> None:
+        """Send what has been prefilled to a decode replica, or leave it where it is while none is on."""
+        routing, candidates = self.dispatch.decoders(handover.request)
+        if on := self._on(candidates):
+            routing.choose(handover.request, on, handed_over=True).receive_prefilled(handover)
+            return
+        self.shared.handed.append(handover)
+        self.control.wake(candidates, self.now_ps)
+
+    def _on(self, candidates: Sequence[Gang]) -> list[Gang]:
+        return [gang for gang in candidates if self.control.accepts(gang.number)]
+
+    def _stranded(self) -> dict[Role, int]:
+        """Requests that wait for a replica of each role to be on."""
+        stranded = len(self.stranded)
+        return {"both": stranded, "prefill": stranded, "decode": len(self.shared.handed)}
+
     def _open_gate(self) -> None:
-        """Those that were stranded, then those whose tenants have room again."""
+        """What was prefilled, those that were stranded, then those whose tenants have room again."""
+        handed, self.shared.handed = self.shared.handed, []
+        for handover in handed:
+            self._hand_over(handover)
         stranded, self.stranded = self.stranded, []
         for request in stranded:
             self._route(request)
@@ -196,6 +230,7 @@ class _Run:
             return np.array([getattr(row, name) for row in rows], dtype)
 
         waiting_ps = sum(self._waited_ps(request) for request in self.requests)
+        transfer_wait_ps = sum(self._transferred_ps(request) for request in self.requests)
         itl_slice, itl_upper_ps, itl_count = pack_itl(self.shared.itl)
         return EventLog(
             arrival_ps=column("arrival_ps"),
@@ -209,12 +244,15 @@ class _Run:
             preemptions=column("preemptions"),
             preempted_ps=column("preempted_ps"),
             failovers=column("failovers"),
+            transfer_ps=column("transfer_ps"),
             replica=column("replica"),
+            prefill_replica=column("prefill_replica"),
             outcome=column("outcome", np.int8),
             reason=column("reason", np.int8),
             end_ps=self.now_ps,
             request_ps=self.fleet.pools[0].step_time.request_ps,
             waiting_ps=waiting_ps,
+            transfer_wait_ps=transfer_wait_ps,
             replicas=tuple(
                 replica.totals(self.control.paid_ps(gang, self.now_ps))
                 for replica, gang in zip(self.replicas, self.gang_of, strict=True)
@@ -233,3 +271,11 @@ class _Run:
         if request.preempted_at_ps != NEVER:
             request.preempted_ps += self.now_ps - request.preempted_at_ps
         return request.admitted_ps - request.arrival_ps + request.preempted_ps
+
+    def _transferred_ps(self, request: Request) -> int:
+        """Time between prefill and decode, up to the end of the run."""
+        if request.handed_ps == NEVER:
+            return 0
+        if not request.transfer_ps:
+            request.transfer_ps = self.now_ps - request.handed_ps
+        return (request.joined_ps if request.joined_ps != NEVER else self.now_ps) - request.handed_ps

@@ -6,9 +6,21 @@ from typing import Any, get_args
 import numpy as np
 from hypothesis import strategies as st
 
-from simulator import Admission, BlockHashes, EngineConfig, Fleet, KvGroup, Pool, Speculation, StepTime, Workload
+from simulator import (
+    Admission,
+    BlockHashes,
+    EngineConfig,
+    Fleet,
+    KvGroup,
+    Pool,
+    Speculation,
+    StepTime,
+    Transfer,
+    Workload,
+)
 from simulator.admission import NO_LIMITS
 from simulator.fleet import ANY_LENGTH, Router
+from simulator.transfer import Link, Role, Side
 
 MAX_LENGTH = 48
 
@@ -203,16 +215,61 @@ def fleet_runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[Fleet, Wor
     """Unequal pools, gangs, every router; recorded blocks that every pool's block size divides."""
     router: Router = draw(st.sampled_from(get_args(Router)))
     several = tuple(draw(pools(caching, weighted=router != "kv_aware")) for _ in range(draw(st.integers(1, 3))))
-    fleet = Fleet(
-        several,
-        router,
-        overlap_percent=draw(st.sampled_from([0, 50, 100, 300])),
-        match_percent=draw(st.sampled_from([0, 30, 60])),
-        imbalance_requests=draw(st.integers(0, 4)),
-        imbalance_percent=draw(st.sampled_from([0, 150])),
-        admission=draw(admissions(several[0].step_time)) if draw(st.booleans()) else NO_LIMITS,
-    )
+    admission = draw(admissions(several[0].step_time)) if draw(st.booleans()) else NO_LIMITS
+    fleet = Fleet(several, router, **draw(thresholds()), admission=admission)
+    return fleet, draw(fleet_workloads(several))
+
+
+@st.composite
+def thresholds(draw: st.DrawFn) -> dict[str, int]:
+    """What routers compare with."""
+    return {
+        "overlap_percent": draw(st.sampled_from([0, 50, 100, 300])),
+        "match_percent": draw(st.sampled_from([0, 30, 60])),
+        "imbalance_requests": draw(st.integers(0, 4)),
+        "imbalance_percent": draw(st.sampled_from([0, 150])),
+    }
+
+
+@st.composite
+def fleet_workloads(draw: st.DrawFn, several: tuple[Pool, ...]) -> Workload:
     coarsest = max(several, key=lambda pool: pool.config.block_size)
     workload = draw(workloads(coarsest.config, coarsest.step_time))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    return fleet, replace(workload, session=rng.integers(-1, 5, len(workload)))
+    return replace(workload, session=rng.integers(-1, 5, len(workload)))
+
+
+@st.composite
+def transfers(draw: st.DrawFn, step_time: StepTime) -> Transfer:
+    """From none to several steps a request."""
+    step_ps = max(1, int(step_time.tokens_ps.mean()))
+    return Transfer(
+        token_ps=draw(st.sampled_from([0, 1, step_ps // 20, step_ps // 4])),
+        latency_ps=draw(st.sampled_from([0, 1, step_ps, 4 * step_ps])),
+        link=draw(st.sampled_from(get_args(Link))),
+        first_output=draw(st.sampled_from(get_args(Side))),
+        local_prefill_max_tokens=draw(st.sampled_from([0, 0, 3, 12])),
+    )
+
+
+@st.composite
+def disaggregated_runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[Fleet, Workload]:
+    """One or two prefill pools and one or two decode pools, as unequal as other pools, in any order."""
+    router: Router = draw(st.sampled_from(get_args(Router)))
+    roles: list[Role] = draw(
+        st.permutations(["prefill", "decode", *draw(st.sampled_from([[], ["prefill"], ["decode"]]))])
+    )
+    several = []
+    for role in roles:
+        pool = draw(pools(caching, weighted=router != "kv_aware"))
+        scheduler = "vllm_v1" if pool.config.scheduler == "static" else pool.config.scheduler
+        times = replace(pool.step_time, tokens_ps=pool.step_time.tokens_ps + 1)
+        several.append(replace(pool, config=replace(pool.config, scheduler=scheduler), step_time=times, role=role))
+    fleet = Fleet(
+        tuple(several),
+        router,
+        **draw(thresholds()),
+        transfer=draw(transfers(several[0].step_time)),
+        admission=draw(admissions(several[0].step_time)) if draw(st.booleans()) else NO_LIMITS,
+    )
+    return fleet, draw(fleet_workloads(fleet.pools))

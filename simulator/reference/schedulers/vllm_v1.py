@@ -21,7 +21,7 @@ class VllmV1:
 
     def _admit(self, step: Step, budget: int) -> None:
         config, queues = self.config, self.queues
-        while queues.waiting and budget > 0 and len(queues.running) < config.max_num_seqs:
+        while queues.waiting and budget > 0 and queues.seats_taken < config.max_num_seqs:
             margin = config.watermark_blocks if queues.running else 0
             tokens = admit_head(config, queues, step, budget, config.reserve_full_isl, margin)
             if not tokens:
