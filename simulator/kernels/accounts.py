@@ -1,6 +1,6 @@
 """Sums over time: by replica, by bin of the series, and gaps between tokens by size."""
 
-from simulator.kernels.compile import kernel
+from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.state import (
     BIN_END,
     BIN_PS,
@@ -112,7 +112,7 @@ def add_gap(m: IntArray, rep: int, gap_ps: int, count: int) -> None:
     m[m[rep + GAP_SLICE] + (shift << ITL_SUB_BITS) + (gap_ps >> shift)] += count
 
 
-@kernel
+@inlined
 def add_gaps(m: IntArray, rep: int, first_ps: int, rise_ps: int, steps: int, count: int) -> None:
     """`count` gaps in each of `steps` steps lasting first_ps, first_ps + rise_ps, ...: bin by bin, not step by step."""
     gap, left = first_ps, steps

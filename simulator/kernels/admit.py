@@ -1,7 +1,7 @@
 """Admission: may the head of the waiting line enter, and with how many tokens?"""
 
 from simulator.kernels.accounts import add_product, choose_slice
-from simulator.kernels.compile import kernel
+from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.pool import blocks_for, take_at_admission
 from simulator.kernels.prefix import Int32Array, look_up
 from simulator.kernels.running import join_running
@@ -147,7 +147,7 @@ def _admit_again(m: IntArray, times: IntArray, counts: Int32Array, rep: int, req
     add_product(m, WAITED_HIGH, 1, lost_ps)
 
 
-@kernel
+@inlined
 def _first_admission(m: IntArray, times: IntArray, counts: Int32Array, rep: int, request: int) -> int:
     row = take_row(m, rep)
     m[row + REQUEST] = request
@@ -174,7 +174,7 @@ def _resume(m: IntArray, times: IntArray, counts: Int32Array, rep: int, request:
     add_product(m, WAITED_HIGH, 1, stopped_ps)
 
 
-@kernel
+@inlined
 def _admit_head(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, tokens: int) -> None:
     request = pop_front(m, counts, rep + LINE)
     row = _row_of(m, counts, rep, request)
@@ -191,7 +191,7 @@ def _admit_head(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
         m[rep + BATCH_LEFT] -= 1
 
 
-@kernel
+@inlined
 def admit(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, running: int, budget: int) -> int:
     """Let waiting requests in beside `running` ones while they may; returns how many run."""
     while anyone_waiting(m, rep) and seat_open(m, rep, running, budget):

@@ -28,6 +28,11 @@ def kernel(function: Kernel) -> Kernel:
     return cast(Kernel, numba.njit(**_INNER)(function))
 
 
+def inlined(function: Kernel) -> Kernel:
+    """As `kernel`, for a function with one caller on the way that every step takes: it becomes a part of it."""
+    return cast(Kernel, numba.njit(forceinline=True, **_OPTIONS)(function))
+
+
 def entry(function: Kernel) -> Kernel:
     """Compile `function` with all that it calls, and keep the result on disk."""
     folder = _cache_folder()

@@ -2,7 +2,7 @@
 
 from simulator.kernels.accounts import add_gap
 from simulator.kernels.arrive import end_request
-from simulator.kernels.compile import kernel
+from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.pool import give_back
 from simulator.kernels.power import measure_end, measure_first_token
 from simulator.kernels.prefix import Int32Array, forget_own, offer_shared
@@ -56,7 +56,7 @@ def finish_due(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, 
         _leave(m, w, times, counts, rep, row, leave_decoding(m, rep, row))
 
 
-@kernel
+@inlined
 def _emit(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, row: int) -> None:
     """The row's prompt is computed: a token comes out, and it decodes on or has finished."""
     if m[row + MADE] == 0:
@@ -72,7 +72,7 @@ def _emit(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
         join_decoding(m, rep, row)
 
 
-@kernel
+@inlined
 def finish_chunks(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
     """The chunks of this step are computed; sequences end in the order of the running list."""
     chunks = m[rep + CHUNKS]

@@ -7,8 +7,9 @@ every replica that has no step under way and something to compute begins one.
 from simulator.kernels.accounts import tell_series, turn_bin
 from simulator.kernels.admit import anyone_waiting
 from simulator.kernels.arrive import next_arrival_ps
-from simulator.kernels.compile import entry, kernel
+from simulator.kernels.compile import entry, inlined
 from simulator.kernels.control import act, next_control_ps
+from simulator.kernels.pointers import arena, columns
 from simulator.kernels.power import MOST_STARTS, STARTS_COUNT
 from simulator.kernels.prefix import Int32Array
 from simulator.kernels.receive import list_reached, open_gate, receive
@@ -41,7 +42,7 @@ from simulator.kernels.tree import tree_key, tree_set, tree_top
 from simulator.steptime import HORIZON_PS, IntArray
 
 
-@kernel
+@inlined
 def _settle(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
     if m[rep + PLANNED] > 0:
         run_stretch(m, w, times, counts, rep)
@@ -52,7 +53,7 @@ def _settle(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep
     list_reached(m, rep)
 
 
-@kernel
+@inlined
 def _begin(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, now_ps: int) -> None:
     if running_count(m, rep) == 0 and not anyone_waiting(m, rep):
         return
@@ -64,7 +65,7 @@ def _begin(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep:
     tree_set(m, m[EVENTS], m[rep + NUMBER], m[rep + END])
 
 
-@kernel
+@inlined
 def _begin_reached(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, now_ps: int) -> None:
     for place in range(m[REACHED], m[REACHED] + m[REACHED_COUNT]):
         rep = m[place]
@@ -74,7 +75,7 @@ def _begin_reached(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arr
     m[REACHED_COUNT] = 0
 
 
-@kernel
+@inlined
 def _control_ps(m: IntArray, end_ps: int, arrival_ps: int) -> int:
     """When replicas come or go next; FAR_PS where none does, or nobody is left who could notice."""
     if m[CONTROL] == 0 or (end_ps == FAR_PS and arrival_ps == FAR_PS and m[ENDED] == m[RECEIVED]):
@@ -82,9 +83,8 @@ def _control_ps(m: IntArray, end_ps: int, arrival_ps: int) -> int:
     return next_control_ps(m)
 
 
-@entry
-def advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, instants: int) -> int:
-    """At most `instants` of them; answers MORE, DONE, or BEYOND_HORIZON when the clock nears the end of 64 bits."""
+@inlined
+def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, instants: int) -> int:
     events = m[EVENTS]
     for _ in range(instants):
         end_ps = tree_key(m, events, tree_top(m, events))
@@ -112,3 +112,9 @@ def advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dra
         if m[CONTROL] > 0 and m[m[CONTROL] + STARTS_COUNT] > MOST_STARTS:
             return MORE
     return MORE
+
+
+@entry
+def advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, instants: int) -> int:
+    """At most `instants` of them; answers MORE, DONE, or BEYOND_HORIZON when the clock nears the end of 64 bits."""
+    return _advance(arena(m), arena(w), columns(times), columns(counts), columns(draws), instants)

@@ -1,6 +1,6 @@
 """Preemption by recompute: when the pool cannot hold the next step, the tail of the running list gives way."""
 
-from simulator.kernels.compile import kernel
+from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.pool import blocks_for, give_back
 from simulator.kernels.prefix import Int32Array
 from simulator.kernels.running import growth, leave_decoding, residue, tokens_made
@@ -89,7 +89,7 @@ def chunk_blocks(m: IntArray, rep: int, row: int) -> int:
     return blocks_for(m, rep, computed + m[row + CHUNK]) - blocks_for(m, rep, computed)
 
 
-@kernel
+@inlined
 def make_room(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
     """Preempt from the tail until what is left of the running list has its blocks; says whether anyone fell.
 

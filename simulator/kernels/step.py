@@ -2,7 +2,7 @@
 
 from simulator.kernels.accounts import add_gap, add_product, note_peak
 from simulator.kernels.admit import admit, form_static_batch
-from simulator.kernels.compile import kernel
+from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.finish import finish_chunks, finish_due
 from simulator.kernels.pool import take_for_chunk, take_for_decode
 from simulator.kernels.preempt import make_room
@@ -63,7 +63,7 @@ def _chunk_sums(m: IntArray, rep: int) -> tuple[int, int, int, int, int]:
     return prompts, tokens, context, pairs, idle
 
 
-@kernel
+@inlined
 def _step_ps(m: IntArray, rep: int, prompts: int, prefill: int, context: int, pairs: int) -> int:
     """Time of the step made of the decoding sequences and the prompts with these sums."""
     decoding = m[rep + DECODING]
@@ -89,7 +89,7 @@ def _continue_prompts(m: IntArray, w: Int32Array, rep: int) -> int:
     return int(tokens)
 
 
-@kernel
+@inlined
 def begin_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
     """Schedule as the engine does: running requests first, then waiting ones, none in a step that preempted."""
     fell = make_room(m, w, counts, rep)
@@ -103,7 +103,7 @@ def begin_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, 
     _account(m, rep, running)
 
 
-@kernel
+@inlined
 def _account(m: IntArray, rep: int, running: int) -> None:
     """The step is made up: when it ends, and what it adds to the sums."""
     prompts, prefill, context, pairs, idle = _chunk_sums(m, rep)
@@ -123,7 +123,7 @@ def _account(m: IntArray, rep: int, running: int) -> None:
         add_gap(m, rep, duration_ps, decoding)
 
 
-@kernel
+@inlined
 def settle_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
     """The step under way has ended: tokens come out, sequences finish."""
     m[rep + STEPS] += 1

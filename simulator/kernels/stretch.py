@@ -9,7 +9,7 @@ import math
 
 from simulator.kernels.accounts import add_gaps, add_product, note_peak
 from simulator.kernels.admit import anyone_waiting, head_chunk, seat_open, stays_blocked
-from simulator.kernels.compile import kernel
+from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.finish import finish_due
 from simulator.kernels.pool import take_for_decode
 from simulator.kernels.prefix import Int32Array
@@ -79,7 +79,7 @@ def _rounds(m: IntArray, rep: int, steps: int) -> int:
     return int((steps + m[rep + BLOCK_SIZE] - 1) // m[rep + BLOCK_SIZE])
 
 
-@kernel
+@inlined
 def steps_before_exhaustion(m: IntArray, rep: int, most: int) -> int:
     """How many steps (at most `most`) the free blocks last: each round of block_size steps takes one per sequence."""
     size, decoding, free = m[rep + BLOCK_SIZE], m[rep + DECODING], m[rep + FREE]
@@ -98,7 +98,7 @@ def steps_before_exhaustion(m: IntArray, rep: int, most: int) -> int:
     return int(min(steps, most))
 
 
-@kernel
+@inlined
 def _only_decoding(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
     """Whether only decoding can come next: sets OPEN, whether a request that comes could enter."""
     running, budget = m[rep + DECODING], m[rep + BUDGET] - m[rep + DECODING]
@@ -111,7 +111,7 @@ def _only_decoding(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> 
     return True
 
 
-@kernel
+@inlined
 def plan_stretch(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
     """Plan steps until the batch changes: a finish, the pool's end, the end of the series' bin or of the run.
 
@@ -168,7 +168,7 @@ def _held(m: IntArray, rep: int, first: int, last: int, times: int, total_ps: in
     return times * ones, held_ps
 
 
-@kernel
+@inlined
 def _blocks_and_area(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
     """Blocks begun during the stretch; adds blocks x time."""
     add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], total_ps)
@@ -185,7 +185,7 @@ def _blocks_and_area(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
     return int(begun)
 
 
-@kernel
+@inlined
 def _tokens(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
     """Adds tokens held x time; returns the tokens at the end. After step j there are n*j more than after the first."""
     decoding = m[rep + DECODING]
@@ -197,7 +197,7 @@ def _tokens(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
     return int(first + decoding * (steps - 1))
 
 
-@kernel
+@inlined
 def run_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
     """The planned stretch has ended: its steps are counted, and those finish whose last token came out in the last."""
     steps, decoding = m[rep + PLANNED], m[rep + DECODING]
