@@ -3,8 +3,9 @@
 from simulator.kernels.accounts import add_product, choose_slice
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.pool import blocks_for, take_at_admission
-from simulator.kernels.prefix import Int32Array, look_up
+from simulator.kernels.prefix import look_up
 from simulator.kernels.running import join_running
+from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     ADMITTED,
     ARRIVAL,
@@ -22,6 +23,7 @@ from simulator.kernels.state import (
     FREE,
     FREE_HITS,
     FREE_ROW,
+    HIT_TOKENS,
     HITS,
     LAST_AT,
     LAST_TOKEN,
@@ -91,7 +93,7 @@ def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running
     cached = 0
     if m[rep + CACHING] > 0:
         look_up(m, w, rep, request, row, target)
-        cached = m[rep + HITS] * m[rep + BLOCK_SIZE]
+        cached = m[rep + HIT_TOKENS]
     if m[rep + CHUNKED] == 0 and target - cached > budget:
         return 0
     tokens = min(target - cached, m[rep + LONGEST_CHUNK], budget)
@@ -105,7 +107,7 @@ def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running
 @kernel
 def stays_blocked(m: IntArray, rep: int) -> bool:
     """Decoding alone cannot let the blocked head in: it takes free blocks, and evicts none that the head has hit."""
-    return bool(m[rep + FREE_HITS] == 0)
+    return bool(m[rep + FREE_HITS] == 0 and m[rep + HIT_TOKENS] == m[rep + HITS] * m[rep + BLOCK_SIZE])
 
 
 @kernel
@@ -131,7 +133,7 @@ def take_row(m: IntArray, rep: int) -> int:
     row = m[rep + UNUSED_ROW]
     m[rep + UNUSED_ROW] = row + ROW_SIZE
     m[row + TABLE] = m[rep + TABLES]
-    m[rep + TABLES] += 2 * m[rep + WIDTH]
+    m[rep + TABLES] += m[rep + WIDTH] + 1
     return int(row)
 
 
@@ -159,8 +161,8 @@ def _first_admission(m: IntArray, times: IntArray, counts: Int32Array, rep: int,
         return row
     times[ADMITTED, request] = m[rep + NOW]
     add_product(m, WAITED_HIGH, 1, m[rep + NOW] - times[ARRIVAL, request])
-    if m[rep + HITS] > 0:
-        counts[CACHED, request] = m[rep + HITS] * m[rep + BLOCK_SIZE]
+    if m[rep + HIT_TOKENS] > 0:
+        counts[CACHED, request] = m[rep + HIT_TOKENS]
     choose_slice(m, rep, request)
     return row
 
@@ -182,7 +184,7 @@ def _admit_head(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
         _resume(m, times, counts, rep, request, row)
     else:
         row = _first_admission(m, times, counts, rep, request)
-    cached = m[rep + HITS] * m[rep + BLOCK_SIZE]
+    cached = m[rep + HIT_TOKENS]
     take_at_admission(m, w, rep, row, cached + tokens)
     m[row + COMPUTED] = cached
     m[row + CHUNK] = tokens

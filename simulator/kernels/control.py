@@ -5,7 +5,7 @@ The records stand in `power.py`.
 
 from simulator.kernels.accounts import add_gap, add_product, note_peak
 from simulator.kernels.compile import kernel
-from simulator.kernels.pool import take_for_decode
+from simulator.kernels.pool import take
 from simulator.kernels.power import (
     CACHE_AT,
     CACHE_END,
@@ -59,13 +59,15 @@ from simulator.kernels.power import (
     power_of,
     switch_on,
 )
-from simulator.kernels.prefix import AFTER, BEFORE, Int32Array
 from simulator.kernels.running import growth, residue, running_count, tokens_made
+from simulator.kernels.runs import Int32Array, empty_queue
 from simulator.kernels.state import (
     AREA_HIGH,
+    BEGINNINGS,
     BLOCK_SIZE,
     BLOCKS,
     BUSY,
+    CACHING,
     CARRIED,
     CHUNK,
     CHUNK_COUNT,
@@ -98,10 +100,10 @@ from simulator.kernels.state import (
     NUMBER,
     PEAK,
     PLANNED,
-    QUEUE,
     RECEIVED,
     RECORDS,
     REPLICA,
+    REPLICA_SIZE,
     REPLICAS,
     REQUEST,
     RISE_PS,
@@ -271,7 +273,7 @@ def _cut_stretch_short(m: IntArray, w: Int32Array, times: IntArray, counts: Int3
     left_ps = now_ps - m[rep + NOW]
     if left_ps == 0:
         return 0
-    take_for_decode(m, w, rep, growth(m, rep))
+    take(m, w, rep, growth(m, rep))
     tokens = m[rep + CONTEXT] + m[rep + DECODING] - m[rep + SHARED] * m[rep + BLOCK_SIZE]
     note_peak(m, rep, tokens)
     m[rep + BUSY] += left_ps
@@ -343,12 +345,14 @@ def _empty(m: IntArray, w: Int32Array, rep: int, power: int) -> None:
     for word in range(END, STEPS):
         if word < GAP_SHIFT or word > PEAK:
             m[rep + word] = m[start + word]
+    for word in range(BEGINNINGS, REPLICA_SIZE):
+        m[rep + word] = m[start + word]
     for place in range(m[rep + BLOCK_SIZE]):
         m[m[rep + HIST] + place] = 0
     for place in range(m[power + CACHE_AT], m[power + CACHE_END]):
         w[place] = 0
-    end = m[rep + QUEUE]
-    w[end + BEFORE] = w[end + AFTER] = end
+    if m[rep + CACHING] > 0:
+        empty_queue(m, w, rep)
     tree_set(m, m[EVENTS], m[rep + NUMBER], FAR_PS)
     tree_set(m, m[LOADS], m[rep + NUMBER], 0)
 

@@ -5,9 +5,10 @@ from simulator.kernels.arrive import end_request
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.pool import give_back
 from simulator.kernels.power import measure_end, measure_first_token
-from simulator.kernels.prefix import Int32Array, forget_own, offer_shared
+from simulator.kernels.prefix import forget_own, offer_shared
 from simulator.kernels.route import change_load
 from simulator.kernels.running import join_decoding, leave_decoding
+from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     CACHING,
     CHUNK,
@@ -38,7 +39,7 @@ def _leave(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep:
     request = m[row + REQUEST]
     give_back(m, w, rep, row, computed, False)
     if m[rep + CACHING] > 0 and counts[PREEMPTIONS, request] > 0:
-        forget_own(m, w, rep, row, computed)
+        forget_own(m, w, rep, row)
     m[row + NEXT] = m[rep + FREE_ROW]
     m[rep + FREE_ROW] = row
     change_load(m, counts, rep, request, -1)

@@ -11,9 +11,10 @@ from simulator.errors import SimulatorError
 from simulator.fleet import Fleet, Pool, Router
 from simulator.kernels import route
 from simulator.kernels import state as s
+from simulator.kernels.begun import BEGINNING_WORDS
 from simulator.kernels.names import Names, name_blocks
 from simulator.kernels.power_layout import PowerLayout
-from simulator.kernels.prefix import AFTER, BEFORE, BLOCK_WORDS, Int32Array
+from simulator.kernels.runs import AFTER, BEFORE, HI, RUN_WORDS, Int32Array
 from simulator.kernels.tree import tree_words
 from simulator.kernels.waiting import FIRST, LAST
 from simulator.records import ITL_BINS, ITL_SLICES, NEVER, SERIES_BINS, SERIES_SHIFT
@@ -64,7 +65,7 @@ class Words:
 def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | None) -> Memory:
     """Everything empty, idle and free."""
     _refuse_unknown(fleet)
-    words, cache_words = Words(s.FLEET_SIZE), Words(BLOCK_WORDS)
+    words, cache_words = Words(s.FLEET_SIZE), Words(RUN_WORDS)
     header = _fleet_header(fleet, workload, words, until_ps)
     pools = [_PoolLayout(pool, workload, words, cache_words) for pool in fleet.pools]
     replicas, caches = [], []
@@ -91,8 +92,10 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | N
         m[rep + s.NUMBER] = number
         m[rep + s.GAP_SLICE] = m[s.GAPS]
         if fields[s.CACHING]:
-            end = fields[s.QUEUE]
-            w[end + BEFORE] = w[end + AFTER] = end
+            end, run = fields[s.QUEUE], fields[s.UNUSED_RUN] - RUN_WORDS
+            w[end + BEFORE] = w[end + AFTER] = run
+            w[run + BEFORE] = w[run + AFTER] = end
+            w[run + HI] = fields[s.BLOCKS]
     if control is not None:
         control.write(m, caches)
     times, counts = _columns(fleet, workload)
@@ -105,8 +108,6 @@ def _refuse_unknown(fleet: Fleet) -> None:
         "router": fleet.router not in ROUTERS,
         "attention_dp_ranks": any(pool.config.gang > 1 for pool in fleet.pools),
         "kv_groups": any(pool.config.windows != (None,) or pool.step_time.window_tokens for pool in fleet.pools),
-        "partial_block_hits": any(pool.config.partial_block_hits for pool in fleet.pools),
-        "isolate_tenants": any(pool.config.isolate_tenants for pool in fleet.pools),
         "order": any(pool.config.order != "fcfs" for pool in fleet.pools),
         "admission": fleet.admission != NO_LIMITS,
         "transfer": fleet.disaggregated,
@@ -171,10 +172,10 @@ class _PoolLayout:
             zip((s.TOKENS_PS, s.SEATS_PS, s.CONTEXT_PS), self.tables_at, strict=True)
         )
         if config.enable_prefix_caching:
-            self.names = name_blocks(config.block_size, workload)
+            self.names = name_blocks(config, workload)
             self.entries_at = cache_words.take(self.names.entries.size)
             self.spans_at = cache_words.take(2 * len(workload))
-            self.fields[s.WIDTH] = _widest(config, workload, self.longest)
+            self.fields[s.WIDTH] = 1 + int(self.names.tokens.max()) // config.block_size
             self.fields[s.PARTS], self.fields[s.SPANS] = self.names.parts, self.spans_at
 
     def replica(self, number: int, words: Words, cache_words: Words) -> dict[int, int]:
@@ -194,12 +195,15 @@ class _PoolLayout:
             s.BIN_END: 1 << SERIES_SHIFT,
         }
         if self.names is not None:
-            fields[s.QUEUE] = cache_words.take(BLOCK_WORDS)
-            fields[s.UNUSED_BLOCK] = cache_words.take(BLOCK_WORDS * config.num_blocks)
-            fields[s.UNUSED_END] = cache_words.end
-            fields[s.ANONYMOUS] = cache_words.take(config.num_blocks)
-            fields[s.WHERE] = cache_words.take(self.names.count)
-            fields[s.TABLES] = cache_words.take(2 * fields[s.WIDTH] * config.max_num_seqs)
+            fields[s.QUEUE] = cache_words.take(RUN_WORDS)
+            # The first run is all blocks; name_run and split may need one more than there are blocks for a moment.
+            fields[s.UNUSED_RUN] = cache_words.take(RUN_WORDS * (config.num_blocks + 2)) + RUN_WORDS
+            fields[s.SCRATCH] = cache_words.take(fields[s.WIDTH])
+            fields[s.HEADS] = cache_words.take(self.names.count)
+            fields[s.TABLES] = cache_words.take((fields[s.WIDTH] + 1) * config.max_num_seqs)
+            if config.partial_block_hits:
+                fields[s.BEGINNINGS] = cache_words.take(self.names.count)
+                fields[s.UNUSED_BEGINNING] = cache_words.take(BEGINNING_WORDS * (config.num_blocks + 1))
         return fields
 
     def write(self, m: IntArray, w: Int32Array, record: int, first_replica: int) -> None:
@@ -252,12 +256,6 @@ def longest_jump(config: EngineConfig, step_time: StepTime) -> int:
     while most > 0 and config.max_num_seqs * (most // config.block_size + 2) * most * longest_ps > 2**61:
         most = most * 3 // 4
     return most
-
-
-def _widest(config: EngineConfig, workload: Workload, longest: int) -> int:
-    tokens = workload.prompt_tokens + workload.output_tokens
-    served = tokens[tokens <= longest]
-    return config.blocks_for(int(served.max())) if served.size else 1
 
 
 def _columns(fleet: Fleet, workload: Workload) -> tuple[IntArray, Int32Array]:

@@ -11,9 +11,9 @@ from simulator.kernels.compile import entry, inlined
 from simulator.kernels.control import act, next_control_ps
 from simulator.kernels.pointers import arena, columns
 from simulator.kernels.power import MOST_STARTS, STARTS_COUNT
-from simulator.kernels.prefix import Int32Array
 from simulator.kernels.receive import list_reached, open_gate, receive
 from simulator.kernels.running import running_count
+from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     BEYOND_HORIZON,
     BIN_END,

@@ -1,12 +1,13 @@
-"""Names of the shared content of a workload's prompts, for the prefix cache."""
+"""The shared content of a workload's prompts, in numbered pieces, for the prefix cache."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from simulator.config import EngineConfig
 from simulator.content import leading_tokens
 from simulator.errors import SimulatorError
-from simulator.kernels.prefix import Int32Array
+from simulator.kernels.runs import Int32Array
 from simulator.steptime import IntArray
 from simulator.workload import BlockHashes, Workload
 
@@ -15,48 +16,52 @@ MANY = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Shared blocks by request: `blocks[i]` of them, named in `entries[first[i]:]`, `parts` blocks in a row by each.
+    """Shared content by request: `tokens[i]` of them, in the pieces `entries[first[i]:]`, `parts` blocks each.
 
-    Names are the whole numbers below `count`; an entry is the first of its names.
+    An entry is a piece's number, below `count`; it stands for the piece and all before it.
     """
 
     entries: IntArray
     first: IntArray
-    blocks: IntArray
+    tokens: IntArray
     parts: int
     count: int
 
     def __post_init__(self) -> None:
         if self.count >= MANY:
-            raise SimulatorError("too_large", "workload", "more than 2**31 shared blocks")
+            raise SimulatorError("too_large", "workload", "more than 2**31 pieces of shared content")
 
     def spans(self, entries_at: int) -> Int32Array:
         """[n, 2] as the arena holds them, where the entries begin at `entries_at`."""
-        return np.column_stack((self.first + entries_at, self.blocks)).astype(np.int32)
+        return np.column_stack((self.first + entries_at, self.tokens)).astype(np.int32)
 
 
-def name_blocks(block_size: int, workload: Workload) -> Names:
-    """The names of the workload's shared blocks."""
+def name_blocks(config: EngineConfig, workload: Workload) -> Names:
+    """The shared content of the workload's prompts."""
+    tokens = leading_tokens(workload)
+    tenant = workload.column("tenant") if config.isolate_tenants else np.zeros(len(workload), np.int64)
     if workload.block_hashes is not None:
-        return _recorded(block_size, workload, workload.block_hashes)
-    if workload.prefix_group is None:
-        none = np.zeros(len(workload), np.int64)
-        return Names(none[:0], none, none, MANY, 0)
-    return _groups(block_size, workload, workload.prefix_group)
+        return _recorded(config.block_size, tokens, tenant, workload.block_hashes)
+    return _groups(tokens, tenant, workload.column("prefix_group"))
 
 
-def _groups(block_size: int, workload: Workload, group: IntArray) -> Names:
-    """Each group's blocks are named in a row, as many as its longest prefix has."""
-    blocks = leading_tokens(workload) // block_size
-    groups, dense = np.unique(group, return_inverse=True)
-    longest = np.zeros(groups.size, np.int64)
-    np.maximum.at(longest, dense, blocks)
-    ends = np.cumsum(longest)
-    return Names(ends - longest, dense.astype(np.int64), blocks, MANY, int(ends[-1]))
+def _groups(tokens: IntArray, tenant: IntArray, group: IntArray) -> Names:
+    """Each group is one piece."""
+    count, dense = _numbered(tenant, group)
+    return Names(np.arange(count), dense, tokens, MANY, count)
 
 
-def _recorded(block_size: int, workload: Workload, hashes: BlockHashes) -> Names:
+def _recorded(block_size: int, tokens: IntArray, tenant: IntArray, hashes: BlockHashes) -> Names:
     parts = hashes.block_tokens // block_size
-    known, dense = np.unique(hashes.ids, return_inverse=True)
-    blocks = leading_tokens(workload) // block_size
-    return Names(dense.astype(np.int64) * parts, hashes.offsets[:-1], blocks, parts, known.size * parts)
+    lengths = np.diff(hashes.offsets)
+    count, dense = _numbered(np.repeat(tenant, lengths), hashes.ids[int(hashes.offsets[0]) : int(hashes.offsets[-1])])
+    return Names(dense, hashes.offsets[:-1] - hashes.offsets[0], tokens, parts, count)
+
+
+def _numbered(tenant: IntArray, content: IntArray) -> tuple[int, IntArray]:
+    """(How many, number of each) different pairs."""
+    known, dense = np.unique(content, return_inverse=True)
+    if tenant.any():
+        pairs, dense = np.unique(tenant * known.size + dense, return_inverse=True)
+        return pairs.size, dense.astype(np.int64)
+    return known.size, dense.astype(np.int64)

@@ -1,7 +1,8 @@
-"""Taking and giving back KV blocks: a count where nothing is cached, named blocks where prefixes are."""
+"""Taking and giving back KV blocks: a count, and where prefixes are cached a queue of free ones with their content."""
 
 from simulator.kernels.compile import kernel
-from simulator.kernels.prefix import Int32Array, extend_blocks, release_blocks, seat_blocks, take_anonymous
+from simulator.kernels.prefix import release_blocks, seat_blocks, take_blocks
+from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import BLOCK_BITS, BLOCK_SIZE, CACHING, CONTIGUOUS, FREE
 from simulator.steptime import IntArray
 
@@ -26,27 +27,19 @@ def take_at_admission(m: IntArray, w: Int32Array, rep: int, row: int, tokens: in
 
 
 @kernel
-def take_for_chunk(m: IntArray, w: Int32Array, rep: int, row: int, computed: int, tokens: int) -> None:
-    """Blocks for a prompt's next `tokens` tokens after `computed`."""
-    if m[rep + CACHING] == 0:
-        m[rep + FREE] -= blocks_for(m, rep, computed + tokens) - blocks_for(m, rep, computed)
-    else:
-        extend_blocks(m, w, rep, row, blocks_for(m, rep, computed + tokens))
-
-
-@kernel
-def take_for_decode(m: IntArray, w: Int32Array, rep: int, blocks: int) -> None:
-    """Blocks that decoding sequences begin."""
+def take(m: IntArray, w: Int32Array, rep: int, blocks: int) -> None:
+    """Blocks for what running sequences compute next."""
     if m[rep + CACHING] == 0:
         m[rep + FREE] -= blocks
     else:
-        take_anonymous(m, w, rep, blocks)
+        take_blocks(m, w, rep, blocks)
 
 
 @kernel
 def give_back(m: IntArray, w: Int32Array, rep: int, row: int, computed: int, preempted: bool) -> None:
     """All blocks of a request that has computed `computed` tokens."""
+    blocks = blocks_for(m, rep, computed)
     if m[rep + CACHING] == 0:
-        m[rep + FREE] += blocks_for(m, rep, computed)
+        m[rep + FREE] += blocks
     else:
-        release_blocks(m, w, rep, row, computed, preempted)
+        release_blocks(m, w, rep, row, blocks, computed, preempted)

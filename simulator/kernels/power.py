@@ -13,7 +13,7 @@ from typing import Final
 
 from simulator.kernels.arrive import takes
 from simulator.kernels.compile import kernel
-from simulator.kernels.prefix import Int32Array
+from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import ARRIVAL, CONTROL, FINISH, FIRST_TOKEN, NUMBER, OUTPUT
 from simulator.steptime import IntArray
 

@@ -2,8 +2,8 @@
 
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.pool import blocks_for, give_back
-from simulator.kernels.prefix import Int32Array
 from simulator.kernels.running import growth, leave_decoding, residue, tokens_made
+from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     BASE,
     BUDGET,

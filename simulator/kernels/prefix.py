@@ -1,229 +1,271 @@
-"""The prefix cache of the fast engine: the reference's BlockPool in the int32 arena `w`.
+"""The prefix cache of the fast engine: the reference's KvManager for one block table, over runs of blocks (`runs.py`).
 
-As in `m`, an id is the offset of a record's first word, and 0 is none. A block's record:
+A running request has OFFERED leading blocks that others can find, or could: they stand in its table, in runs. Its other
+blocks are only counted, as nobody asks which they are. When it ends they become nameless; when it is preempted, the
+full ones among them that hold content of its own are a run that it alone can find, until they are taken.
 
-  BEFORE, AFTER  neighbours in the free queue, the next to be taken first; QUEUE is the record of its end. Blocks never
-                 used stand before all others and are not linked: they are the records from UNUSED_BLOCK to UNUSED_END
-  HOLDERS        sequences that hold it
-  CONTENT        the place in w that finds this block, 0 if it cannot be found
+What stands where in w:
 
-A place that finds a block is one of
-  - the replica's WHERE + name, for shared content (beginnings of prompts);
-  - entry WIDTH + i of a row's table, for block i of what a preempted request left behind, which it may find again.
-Only these can be asked for. Blocks that decoding sequences begin are anonymous, a number and no owner, until one of
-these sequences is preempted or ends: which of them got which block cannot be told apart from outside.
-
-A row's table: WIDTH blocks that it holds, then WIDTH places for its own content. SPANS + 2 * request: the first of the
-request's entries in the list of names, and how many shared blocks it has; each entry names PARTS blocks in a row.
+  SPANS + 2 * request  first of the request's entries, and how many tokens it may share. An entry is the place of a
+                       list of runs, relative to HEADS, and stands for PARTS blocks in a row
+  HEADS                lists of the shared content's runs;  BEGINNINGS: of their beginnings, one for each, or 0
+  TABLE of a row       WIDTH runs, then the list of what the row's request left behind
+  SCRATCH              WIDTH words
 """
 
-from typing import Final
-
-import numpy as np
-import numpy.typing as npt
-
+from simulator.kernels.begun import (
+    NO_BEGINNING,
+    TOKENS,
+    begin_block,
+    beginning,
+    forget_beginning,
+    free_with_run,
+    take_with_run,
+)
 from simulator.kernels.compile import kernel
+from simulator.kernels.runs import (
+    AFTER,
+    BEGUN,
+    HI,
+    HOLDERS,
+    LO,
+    NEXT,
+    NO_RUN,
+    UPPER,
+    Int32Array,
+    drop_run,
+    free_nameless,
+    free_run,
+    hold_run,
+    lose_name,
+    name_run,
+    new_run,
+    split,
+    take_run,
+)
 from simulator.kernels.state import (
-    ANONYMOUS,
+    BEGINNINGS,
+    BLOCK_BITS,
     BLOCK_SIZE,
     COMPUTED,
     FREE,
     FREE_HITS,
+    HEADS,
+    HIT_TOKENS,
     HITS,
     NOBODY,
     OFFERED,
     PARTS,
     QUEUE,
     REQUEST,
-    SHARED,
+    ROW_BEGAN,
+    ROW_BEGUN,
+    RUNS,
+    SCRATCH,
     SPANS,
     TABLE,
-    TABLED,
-    UNUSED_BLOCK,
-    UNUSED_END,
-    WHERE,
     WIDTH,
 )
 from simulator.steptime import IntArray
 
-Int32Array = npt.NDArray[np.int32]
-
-BEFORE: Final = 0
-AFTER: Final = 1
-HOLDERS: Final = 2
-CONTENT: Final = 3
-BLOCK_WORDS: Final = 4
-NO_BLOCK: Final = 0
-
 
 @kernel
-def _unlink(w: Int32Array, block: int) -> None:
-    before, after = w[block + BEFORE], w[block + AFTER]
-    w[before + AFTER] = after
-    w[after + BEFORE] = before
-
-
-@kernel
-def _forget(w: Int32Array, block: int) -> None:
-    content = w[block + CONTENT]
-    if content != 0:
-        w[content] = NO_BLOCK
-        w[block + CONTENT] = 0
-
-
-@kernel
-def _find_at(w: Int32Array, block: int, place: int) -> None:
-    """From now on `place` finds the block, and no older copy."""
-    older = w[place]
-    if older == block:
-        return
-    if older != NO_BLOCK:
-        w[older + CONTENT] = 0
-    _forget(w, block)
-    w[place] = block
-    w[block + CONTENT] = place
-
-
-@kernel
-def _take(m: IntArray, w: Int32Array, rep: int) -> int:
-    """The block at the head of the free queue; its content is lost."""
-    block = m[rep + UNUSED_BLOCK]
-    if block < m[rep + UNUSED_END]:
-        m[rep + UNUSED_BLOCK] = block + BLOCK_WORDS
-    else:
-        block = int(w[m[rep + QUEUE] + AFTER])
-        _unlink(w, block)
-        _forget(w, block)
-    w[block + HOLDERS] = 1
-    m[rep + FREE] -= 1
-    return int(block)
-
-
-@kernel
-def _hold(m: IntArray, w: Int32Array, rep: int, block: int) -> None:
-    if w[block + HOLDERS] == 0:
-        _unlink(w, block)
-        m[rep + FREE] -= 1
-    else:
-        m[rep + SHARED] += 1
-    w[block + HOLDERS] += 1
-
-
-@kernel
-def _drop(m: IntArray, w: Int32Array, rep: int, block: int) -> None:
-    w[block + HOLDERS] -= 1
-    if w[block + HOLDERS] > 0:
-        m[rep + SHARED] -= 1
-        return
-    end = m[rep + QUEUE]
-    last = w[end + BEFORE]
-    w[last + AFTER] = block
-    w[block + BEFORE] = last
-    w[block + AFTER] = end
-    w[end + BEFORE] = block
-    m[rep + FREE] += 1
+def _whole(m: IntArray, rep: int, tokens: int) -> int:
+    """Full blocks of `tokens` tokens."""
+    if m[rep + BLOCK_BITS] >= 0:
+        return int(tokens >> m[rep + BLOCK_BITS])
+    return int(tokens // m[rep + BLOCK_SIZE])
 
 
 @kernel
 def _shared_blocks(m: IntArray, w: Int32Array, rep: int, request: int) -> int:
-    return int(w[m[rep + SPANS] + 2 * request + 1])
+    """Full blocks of the request that others may have too."""
+    return _whole(m, rep, w[m[rep + SPANS] + 2 * request + 1])
 
 
 @kernel
-def _place(m: IntArray, w: Int32Array, rep: int, request: int, row: int, index: int) -> int:
-    """The place that finds block `index` of the request, 0 if there is none. `row`: its row if it has one."""
-    span = m[rep + SPANS] + 2 * request
-    if index < w[span + 1]:
-        entry = index // m[rep + PARTS]
-        return int(m[rep + WHERE] + w[w[span] + entry] + index - entry * m[rep + PARTS])
-    return int(m[row + TABLE] + m[rep + WIDTH] + index) if row != NOBODY else 0
+def take_blocks(m: IntArray, w: Int32Array, rep: int, blocks: int) -> None:
+    """Blocks from the head of the free queue; what they held is lost."""
+    left = blocks
+    while left > 0:
+        run = w[m[rep + QUEUE] + AFTER]
+        here = w[run + HI] - w[run + LO]
+        if here > left:
+            w[run + HI] -= left
+            m[rep + FREE] -= left
+            return
+        if w[run + BEGUN] != NO_BEGINNING:
+            forget_beginning(m, w, rep, w[run + BEGUN])
+        take_run(m, w, rep, run)
+        left -= here
+
+
+@kernel
+def _reach(m: IntArray, w: Int32Array, rep: int, first: int, index: int, upto: int) -> int:
+    """How far the list that begins with run `first` goes without a gap from block `index`; counts FREE_HITS."""
+    run = first
+    while run != NO_RUN and index < upto:
+        if w[run + HI] > index:
+            if w[run + LO] > index:
+                break
+            end = min(w[run + HI], upto)
+            if w[run + HOLDERS] == 0:
+                m[rep + FREE_HITS] += end - index
+            index = end
+        run = w[run + NEXT]
+    return int(index)
 
 
 @kernel
 def look_up(m: IntArray, w: Int32Array, rep: int, request: int, row: int, target: int) -> None:
-    """Set HITS and FREE_HITS; a hit leaves at least one of `target` tokens to compute."""
-    hits = free_hits = 0
-    for index in range((target - 1) // m[rep + BLOCK_SIZE]):
-        block = w[_place(m, w, rep, request, row, index)]  # w[0] is no block
-        if block == NO_BLOCK:
-            break
-        hits += 1
-        if w[block + HOLDERS] == 0:
-            free_hits += 1
-    m[rep + HITS] = hits
-    m[rep + FREE_HITS] = free_hits
+    """Set HITS, FREE_HITS and HIT_TOKENS; a hit leaves at least one of `target` tokens to compute.
+
+    `row`: the request's row if it was preempted, which may find its own content, else NOBODY.
+    """
+    limit = _whole(m, rep, target - 1)
+    shared = _shared_blocks(m, w, rep, request)
+    upto = min(limit, shared)
+    entry, edge, index = w[m[rep + SPANS] + 2 * request], 0, 0
+    m[rep + FREE_HITS] = 0
+    while index < upto and index == edge:
+        edge = min(upto, edge + m[rep + PARTS])
+        index = _reach(m, w, rep, w[m[rep + HEADS] + w[entry]], index, edge)
+        entry += 1
+    if index == shared and row != NOBODY:
+        index = _reach(m, w, rep, w[m[row + TABLE] + m[rep + WIDTH]], index, limit)
+    m[rep + HITS] = index
+    m[rep + HIT_TOKENS] = index * m[rep + BLOCK_SIZE]
+    if m[rep + BEGINNINGS] > 0:
+        m[rep + HIT_TOKENS] += _copied(m, w, rep, request, index, target)
+
+
+@kernel
+def _copied(m: IntArray, w: Int32Array, rep: int, request: int, index: int, target: int) -> int:
+    """Tokens with which some block begins as the request's block `index` does; the last of `target` is left out."""
+    span = m[rep + SPANS] + 2 * request
+    wanted = min(w[span + 1], target - 1) - index * m[rep + BLOCK_SIZE]
+    if wanted <= 0:
+        return 0
+    head = w[w[span] + index // m[rep + PARTS]]
+    run = w[m[rep + HEADS] + head]
+    while run != NO_RUN and w[run + HI] <= index:
+        run = w[run + NEXT]
+    if run != NO_RUN and w[run + LO] <= index:
+        return int(wanted)
+    begun = beginning(w, m[rep + BEGINNINGS] + head, index)
+    return int(min(wanted, w[begun + TOKENS])) if begun != NO_BEGINNING else 0
+
+
+@kernel
+def _seat_runs(m: IntArray, w: Int32Array, rep: int, row: int, first: int, upto: int) -> None:
+    """Hold the runs of a list from block OFFERED of the row up to block `upto`, where all of them are."""
+    run = first
+    while m[row + OFFERED] < upto:
+        if w[run + HI] > m[row + OFFERED]:
+            if w[run + HI] > upto:
+                split(m, w, rep, run, upto)
+            hold_run(m, w, rep, run)
+            w[m[row + TABLE] + m[row + RUNS]] = run
+            m[row + RUNS] += 1
+            m[row + OFFERED] = w[run + HI]
+        run = w[run + NEXT]
 
 
 @kernel
 def seat_blocks(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int) -> None:
-    """Fill the row's table: HITS cached blocks, then new ones up to `blocks`."""
-    hits, table, request = m[rep + HITS], m[row + TABLE], m[row + REQUEST]
-    for index in range(hits):
-        block = int(w[_place(m, w, rep, request, row, index)])
-        _hold(m, w, rep, block)
-        w[table + index] = block
-    for index in range(hits, blocks):
-        w[table + index] = _take(m, w, rep)
-    m[row + TABLED] = blocks
-    m[row + OFFERED] = min(hits, _shared_blocks(m, w, rep, request))
-
-
-@kernel
-def extend_blocks(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int) -> None:
-    """New blocks for a prompt's next chunk, up to `blocks` in all."""
-    for index in range(m[row + TABLED], blocks):
-        w[m[row + TABLE] + index] = _take(m, w, rep)
-    m[row + TABLED] = max(m[row + TABLED], blocks)
-
-
-@kernel
-def take_anonymous(m: IntArray, w: Int32Array, rep: int, blocks: int) -> None:
-    """Blocks for decoding sequences that need a new one."""
-    for _ in range(blocks):
-        w[m[rep + ANONYMOUS]] = _take(m, w, rep)
-        m[rep + ANONYMOUS] += 1
+    """The row takes its HITS, and new blocks up to `blocks` in all."""
+    request = m[row + REQUEST]
+    upto = min(m[rep + HITS], _shared_blocks(m, w, rep, request))
+    entry, edge = w[m[rep + SPANS] + 2 * request], 0
+    m[row + OFFERED] = m[row + RUNS] = m[row + ROW_BEGAN] = 0
+    while edge < upto:
+        edge = min(upto, edge + m[rep + PARTS])
+        _seat_runs(m, w, rep, row, w[m[rep + HEADS] + w[entry]], edge)
+        entry += 1
+    own = m[row + TABLE] + m[rep + WIDTH]
+    index = upto
+    while index < m[rep + HITS]:
+        run = w[own]
+        while w[run + HI] <= index:
+            run = w[run + NEXT]
+        if w[run + HI] > m[rep + HITS]:
+            split(m, w, rep, run, m[rep + HITS])
+        index = w[run + HI]
+        take_with_run(m, w, row, run)
+        take_run(m, w, rep, run)
+    take_blocks(m, w, rep, blocks - m[rep + HITS])
 
 
 @kernel
 def offer_shared(m: IntArray, w: Int32Array, rep: int, row: int) -> None:
-    """Publish the shared blocks that are now full and computed: the newest copy of a content is what is found."""
-    request = m[row + REQUEST]
-    upto = min(_shared_blocks(m, w, rep, request), m[row + COMPUTED] // m[rep + BLOCK_SIZE])
-    for index in range(m[row + OFFERED], upto):
-        block = int(w[m[row + TABLE] + index])
-        _find_at(w, block, _place(m, w, rep, request, row, index))
-    m[row + OFFERED] = max(m[row + OFFERED], upto)
+    """Publish the shared blocks that are now full and computed, and the one in which the shared content ends."""
+    span = m[rep + SPANS] + 2 * m[row + REQUEST]
+    shared = _whole(m, rep, w[span + 1])
+    upto = min(shared, _whole(m, rep, m[row + COMPUTED]))
+    while m[row + OFFERED] < upto:
+        entry = m[row + OFFERED] // m[rep + PARTS]
+        edge = min(upto, (entry + 1) * m[rep + PARTS])
+        run = name_run(m, w, rep, m[rep + HEADS] + w[w[span] + entry], m[row + OFFERED], edge)
+        w[run + HOLDERS] = 1
+        w[m[row + TABLE] + m[row + RUNS]] = run
+        m[row + RUNS] += 1
+        m[row + OFFERED] = edge
+    rest = w[span + 1] - shared * m[rep + BLOCK_SIZE]
+    if m[rep + BEGINNINGS] > 0 and rest > 0 and m[row + ROW_BEGAN] == 0 and m[row + COMPUTED] >= w[span + 1]:
+        m[row + ROW_BEGAN] = 1
+        place = m[rep + BEGINNINGS] + w[w[span] + shared // m[rep + PARTS]]
+        begin_block(m, w, rep, row, place, shared, rest)
 
 
 @kernel
-def _leave_own(m: IntArray, w: Int32Array, rep: int, row: int, computed: int) -> None:
-    """A preempted request's full blocks stay findable, by itself."""
-    table = m[row + TABLE]
-    for index in range(_shared_blocks(m, w, rep, m[row + REQUEST]), computed // m[rep + BLOCK_SIZE]):
-        _find_at(w, int(w[table + index]), table + m[rep + WIDTH] + index)
-
-
-@kernel
-def forget_own(m: IntArray, w: Int32Array, rep: int, row: int, computed: int) -> None:
+def forget_own(m: IntArray, w: Int32Array, rep: int, row: int) -> None:
     """The request has ended: nobody will look for its own content again."""
     own = m[row + TABLE] + m[rep + WIDTH]
-    for index in range(computed // m[rep + BLOCK_SIZE]):
-        block = w[own + index]
-        if block != NO_BLOCK:
-            w[block + CONTENT] = 0
-            w[own + index] = NO_BLOCK
+    while w[own] != NO_RUN:
+        lose_name(w, w[own])
 
 
 @kernel
-def release_blocks(m: IntArray, w: Int32Array, rep: int, row: int, computed: int, preempted: bool) -> None:
-    """Free the row's blocks, the last one first; anonymous ones get their place in the table here."""
-    table = m[row + TABLE]
-    blocks = (computed + m[rep + BLOCK_SIZE] - 1) // m[rep + BLOCK_SIZE]
-    for index in range(m[row + TABLED], blocks):
-        m[rep + ANONYMOUS] -= 1
-        w[table + index] = w[m[rep + ANONYMOUS]]
+def _free_counted(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int, full: int) -> None:
+    """Free the blocks behind the OFFERED ones, `blocks` in all; full: how many of the first are kept to be found."""
+    first = m[row + OFFERED]
+    if blocks - full > 0 and (full > 0 or m[row + ROW_BEGUN] == NO_BEGINNING):
+        free_nameless(m, w, rep, blocks - full)
+    if full > 0:
+        run = name_run(m, w, rep, m[row + TABLE] + m[rep + WIDTH], first, first + full)
+    elif blocks > 0 and m[row + ROW_BEGUN] != NO_BEGINNING:
+        run = new_run(m, w, rep, 0, blocks)
+    else:
+        return
+    free_with_run(m, w, row, run)
+    free_run(m, w, rep, run)
+
+
+@kernel
+def _drop_table(m: IntArray, w: Int32Array, rep: int, row: int) -> None:
+    """Give up the row's runs, the last one first; runs that were split since stand there with their lower part."""
+    table, scratch = m[row + TABLE], m[rep + SCRATCH]
+    entry, count, index, run = 0, 0, 0, NO_RUN
+    while index < m[row + OFFERED]:
+        if entry < m[row + RUNS] and w[w[table + entry] + LO] == index:
+            run = w[table + entry]
+            entry += 1
+        else:
+            run = w[run + UPPER]
+        w[scratch + count] = run
+        count += 1
+        index = w[run + HI]
+    while count > 0:
+        count -= 1
+        drop_run(m, w, rep, w[scratch + count])
+
+
+@kernel
+def release_blocks(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int, computed: int, preempted: bool) -> None:
+    """Free the row's blocks, the last one first: `blocks` in all, of which `computed` tokens fill the first."""
+    full = 0
     if preempted:
-        _leave_own(m, w, rep, row, computed)
-    for index in range(blocks - 1, -1, -1):
-        _drop(m, w, rep, int(w[table + index]))
-    m[row + TABLED] = 0
+        full = max(0, _whole(m, rep, computed) - _shared_blocks(m, w, rep, m[row + REQUEST]))
+    _free_counted(m, w, rep, row, blocks - m[row + OFFERED], full)
+    _drop_table(m, w, rep, row)
+    m[row + OFFERED] = m[row + RUNS] = 0

@@ -10,7 +10,7 @@ from simulator.fleet import Fleet
 from simulator.kernels import state as s
 from simulator.kernels.layout import Memory
 from simulator.kernels.power_layout import Start, paid_ps
-from simulator.kernels.prefix import Int32Array
+from simulator.kernels.runs import Int32Array
 from simulator.records import (
     FINISHED,
     ITL_BINS,

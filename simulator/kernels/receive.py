@@ -3,8 +3,8 @@
 from simulator.kernels.arrive import end_request, next_request
 from simulator.kernels.compile import kernel
 from simulator.kernels.power import STRANDED, wake
-from simulator.kernels.prefix import Int32Array
 from simulator.kernels.route import NONE_ON, change_load, route
+from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     CONTROL,
     END,

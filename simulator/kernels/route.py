@@ -6,7 +6,7 @@ from simulator.hashing import mixed
 from simulator.kernels.arrive import takes
 from simulator.kernels.compile import kernel
 from simulator.kernels.power import CHOICE, accepts
-from simulator.kernels.prefix import Int32Array
+from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     CONTROL,
     CREDITS,

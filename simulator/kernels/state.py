@@ -117,13 +117,13 @@ HITS: Final = 51  # what the last look-up of the waiting head found: blocks cach
 FREE_HITS: Final = 52  # and how many of them nobody holds
 # --- replica: prefix cache, offsets in w (see `prefix.py`) ----------------------------------------------------
 QUEUE: Final = 53  # end of the free queue
-UNUSED_BLOCK: Final = 54  # blocks never used stand before all others in it: the first of them, and their end
-UNUSED_END: Final = 55
-ANONYMOUS: Final = 56  # stack of blocks that decoding sequences hold together: its top
-WHERE: Final = 57
+UNUSED_RUN: Final = 54  # first record of a run never used, and those given back, linked by NEXT
+FREE_RUN: Final = 55
+SCRATCH: Final = 56
+HEADS: Final = 57
 SPANS: Final = 58
 PARTS: Final = 59
-TABLES: Final = 60  # block tables of the next unused row
+TABLES: Final = 60  # table of the next unused row
 WIDTH: Final = 61
 SHARED: Final = 62  # holders of blocks beyond the first of each
 # --- replica: totals, and what of them the series has -----------------------------------------------------------
@@ -141,7 +141,12 @@ BIN_PS: Final = 80  # when the bin of the series began that the replica's steps 
 BIN_END: Final = 81
 KV_TOKENS_HIGH: Final = 82  # tokens in held blocks x picoseconds, two words
 PEAK_TOKENS: Final = 84
-REPLICA_SIZE: Final = 88
+# --- replica: more of its state: hits inside blocks (see `begun.py`) ------------------------------------------------
+BEGINNINGS: Final = 85  # 0: hits are whole blocks
+UNUSED_BEGINNING: Final = 86
+FREE_BEGINNING: Final = 87
+HIT_TOKENS: Final = 88  # what the last look-up of the waiting head found, in tokens
+REPLICA_SIZE: Final = 96
 
 # --- row ------------------------------------------------------------------------------------------------------
 REQUEST: Final = 0
@@ -158,10 +163,12 @@ TARGET: Final = 10  # prefilling: tokens to compute
 CHUNK: Final = 11  # prefilling: tokens in this step, 0 if it has to wait
 STOPPED_AT: Final = 12  # when it was preempted
 LAST_TOKEN: Final = 13  # when its last token came out before it was preempted
-TABLE: Final = 14  # its block table in w
-TABLED: Final = 15  # blocks with a place in the block table
-OFFERED: Final = 16  # shared blocks published
-ROW_SIZE: Final = 17
+TABLE: Final = 14  # its table in w
+RUNS: Final = 15  # runs in the table
+OFFERED: Final = 16  # blocks in them: leading ones that others can find, or could
+ROW_BEGUN: Final = 17  # the beginning that its block behind them has; 0: none
+ROW_BEGAN: Final = 18  # 1: that block has been offered
+ROW_SIZE: Final = 19
 
 # --- times, counts --------------------------------------------------------------------------------------------
 ARRIVAL: Final = 0

@@ -4,10 +4,10 @@ from simulator.kernels.accounts import add_gap, add_product, note_peak
 from simulator.kernels.admit import admit, form_static_batch
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.finish import finish_chunks, finish_due
-from simulator.kernels.pool import take_for_chunk, take_for_decode
+from simulator.kernels.pool import blocks_for, take
 from simulator.kernels.preempt import make_room
-from simulator.kernels.prefix import Int32Array
 from simulator.kernels.running import growth, running_count
+from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     AREA_HIGH,
     BATCH_LEFT,
@@ -84,7 +84,8 @@ def _continue_prompts(m: IntArray, w: Int32Array, rep: int) -> int:
     chunks = m[rep + CHUNKS]
     for place in range(chunks, chunks + m[rep + CHUNK_COUNT]):
         row = m[place]
-        take_for_chunk(m, w, rep, row, m[row + COMPUTED], m[row + CHUNK])
+        computed = m[row + COMPUTED]
+        take(m, w, rep, blocks_for(m, rep, computed + m[row + CHUNK]) - blocks_for(m, rep, computed))
         tokens += m[row + CHUNK]
     return int(tokens)
 
@@ -93,7 +94,7 @@ def _continue_prompts(m: IntArray, w: Int32Array, rep: int) -> int:
 def begin_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
     """Schedule as the engine does: running requests first, then waiting ones, none in a step that preempted."""
     fell = make_room(m, w, counts, rep)
-    take_for_decode(m, w, rep, growth(m, rep))
+    take(m, w, rep, growth(m, rep))
     budget = m[rep + BUDGET] - m[rep + DECODING] - _continue_prompts(m, w, rep)
     running = running_count(m, rep)
     if m[rep + STATIC] > 0 and m[rep + BATCH_LEFT] == 0 and running == 0:

@@ -11,9 +11,9 @@ from simulator.kernels.accounts import add_gaps, add_product, note_peak
 from simulator.kernels.admit import anyone_waiting, head_chunk, seat_open, stays_blocked
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.finish import finish_due
-from simulator.kernels.pool import take_for_decode
-from simulator.kernels.prefix import Int32Array
+from simulator.kernels.pool import take
 from simulator.kernels.running import residue
+from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     AREA_HIGH,
     BIN_END,
@@ -210,6 +210,6 @@ def run_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     m[rep + DECODED] += steps * decoding
     m[rep + STEPS] += steps
     m[rep + CONTEXT] += steps * decoding
-    take_for_decode(m, w, rep, begun)
+    take(m, w, rep, begun)
     note_peak(m, rep, tokens)
     finish_due(m, w, times, counts, rep, m[rep + ORDER])

@@ -21,8 +21,6 @@ def _known(fleet: Fleet) -> Fleet:
         "pipeline_stages": 1,
         "kv_groups": (KvGroup(),),
         "speculation": None,
-        "partial_block_hits": False,
-        "isolate_tenants": False,
         "order": "fcfs",
         "tenant_weights": (),
     }

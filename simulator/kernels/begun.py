@@ -1,0 +1,93 @@
+"""Beginnings: blocks that begin with shared content and go on with something else, for hits that end inside a block.
+
+Of each shared block at most one beginning is remembered, the longest, the newest of equals. A beginning's record:
+
+  INDEX   which block of the chain
+  TOKENS  how many of the shared tokens it begins with
+  OWNER   who has the block: a run in the free queue, of which it is the first (offset in w), or a running request's row
+          (minus its offset in m)
+  NEXT    the next beginning in the same list
+  PLACE   the list's head
+
+They stand in w as the runs do; each has a block of its own, so there are never more of them than blocks.
+"""
+
+from typing import Final
+
+from simulator.kernels.compile import kernel
+from simulator.kernels.runs import BEGUN, Int32Array
+from simulator.kernels.state import FREE_BEGINNING, ROW_BEGUN, UNUSED_BEGINNING
+from simulator.steptime import IntArray
+
+INDEX: Final = 0
+TOKENS: Final = 1
+OWNER: Final = 2
+NEXT: Final = 3
+PLACE: Final = 4
+BEGINNING_WORDS: Final = 5
+NO_BEGINNING: Final = 0
+
+
+@kernel
+def beginning(w: Int32Array, place: int, index: int) -> int:
+    """The beginning of block `index` in the list of `place`, NO_BEGINNING if there is none."""
+    found = w[place]
+    while found != NO_BEGINNING and w[found + INDEX] != index:
+        found = w[found + NEXT]
+    return int(found)
+
+
+@kernel
+def forget_beginning(m: IntArray, w: Int32Array, rep: int, begun: int) -> None:
+    """The block has been taken for something else, or a longer beginning counts."""
+    place = w[begun + PLACE]
+    while w[place] != begun:
+        place = w[place] + NEXT
+    w[place] = w[begun + NEXT]
+    w[begun + NEXT] = m[rep + FREE_BEGINNING]
+    m[rep + FREE_BEGINNING] = begun
+
+
+@kernel
+def begin_block(m: IntArray, w: Int32Array, rep: int, row: int, place: int, index: int, tokens: int) -> None:
+    """The row's block `index` begins with `tokens` tokens of the content whose beginnings `place` finds."""
+    older = beginning(w, place, index)
+    if older != NO_BEGINNING:
+        if w[older + TOKENS] > tokens:
+            return
+        owner = w[older + OWNER]
+        if owner > 0:
+            w[owner + BEGUN] = NO_BEGINNING
+        else:
+            m[-owner + ROW_BEGUN] = NO_BEGINNING
+        forget_beginning(m, w, rep, older)
+    begun = m[rep + FREE_BEGINNING]
+    if begun != NO_BEGINNING:
+        m[rep + FREE_BEGINNING] = w[begun + NEXT]
+    else:
+        begun = m[rep + UNUSED_BEGINNING]
+        m[rep + UNUSED_BEGINNING] = begun + BEGINNING_WORDS
+    w[begun + INDEX], w[begun + TOKENS], w[begun + OWNER] = index, tokens, -row
+    w[begun + NEXT], w[begun + PLACE] = w[place], place
+    w[place] = begun
+    m[row + ROW_BEGUN] = begun
+
+
+@kernel
+def free_with_run(m: IntArray, w: Int32Array, row: int, run: int) -> None:
+    """The row gives up its blocks; the first of those in `run` is the one that it has begun, if any."""
+    begun = m[row + ROW_BEGUN]
+    if begun != NO_BEGINNING:
+        w[run + BEGUN] = begun
+        w[begun + OWNER] = run
+        m[row + ROW_BEGUN] = NO_BEGINNING
+
+
+@kernel
+def take_with_run(m: IntArray, w: Int32Array, row: int, run: int) -> None:
+    """The row takes up the blocks of a run that it left behind."""
+    begun = w[run + BEGUN]
+    if begun != NO_BEGINNING:
+        w[run + BEGUN] = NO_BEGINNING
+        w[begun + OWNER] = -row
+        m[row + ROW_BEGUN] = begun
