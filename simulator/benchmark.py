@@ -18,6 +18,7 @@ from simulator.metrics import summarise
 from simulator.steptime import IntArray, StepTime, linear_step_time
 from simulator.traffic.arrivals import poisson_arrivals_ps, shaped_arrivals_ps
 from simulator.traffic.lengths import cut_to_context, fixed_tokens, lognormal_tokens
+from simulator.traffic.mooncake import mooncake_conversation
 from simulator.traffic.shapes import weekly_shape
 from simulator.workload import Workload
 
@@ -59,13 +60,16 @@ class NamedWorkload:
     requests: int
     generate: Callable[[int, np.random.Generator], Workload]
     replicas: int = 1
+    max_model_len: int = MAX_MODEL_LEN
+    enable_prefix_caching: bool = False
 
     def config(self) -> EngineConfig:
         return EngineConfig(
             max_num_seqs=self.max_num_seqs,
             max_num_batched_tokens=self.max_num_batched_tokens,
             num_blocks=self.num_blocks,
-            max_model_len=MAX_MODEL_LEN,
+            max_model_len=self.max_model_len,
+            enable_prefix_caching=self.enable_prefix_caching,
         )
 
 
@@ -94,6 +98,11 @@ def _chat_tokens(count: int, rng: np.random.Generator) -> tuple[IntArray, IntArr
     return cut_to_context(prompts, outputs, MAX_MODEL_LEN)[:2]
 
 
+def _mooncake(count: int, rng: np.random.Generator) -> Workload:
+    """The trace as it is: nothing is drawn."""
+    return mooncake_conversation(count)
+
+
 def _week(count: int, rng: np.random.Generator) -> Workload:
     """One replica's half of 6 requests per second over a week, peak 2.4 times the mean."""
     arrivals = shaped_arrivals_ps(poisson_arrivals_ps(3.0, count, rng), weekly_shape("diurnal", 2.4))
@@ -104,6 +113,7 @@ WORKLOADS: Mapping[str, NamedWorkload] = {
     "peer": NamedWorkload(128, 512, 8_000, 100_000, _peer),
     "chat": NamedWorkload(256, 2048, 30_000, 100_000, _chat(8.0)),
     "pressured": NamedWorkload(256, 2048, 6_000, 100_000, _chat(14.0)),
+    "prefix": NamedWorkload(256, 2048, 30_000, 12_031, _mooncake, max_model_len=131_072, enable_prefix_caching=True),
     "week": NamedWorkload(256, 2048, 30_000, 3_600_000, _week, replicas=2),
 }
 

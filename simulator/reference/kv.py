@@ -1,5 +1,6 @@
 """Block tables: which blocks of the pool hold which tokens of a request, in every layer group."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from simulator.config import EngineConfig
@@ -37,16 +38,23 @@ class KvManager:
         copied. Of `target` tokens one is left to compute: the step must give the next token.
         """
         keys = content.keys[: (target - 1) // self.config.block_size]
+        for table, window in enumerate(self.windows):
+            if window is None:
+                keys = keys[: self._leading(table, keys)]
         found = [[self.pool.find((table, key)) for key in keys] for table in range(len(self.windows))]
-        runs = [_runs(blocks) for blocks in found]
         length = len(keys)
-        while length and any(run[length] < self._needed(length, w) for run, w in zip(runs, self.windows, strict=True)):
+        sliding = [(_runs(blocks), w) for blocks, w in zip(found, self.windows, strict=True) if w is not None]
+        while length and any(runs[length] < self._needed(length, window) for runs, window in sliding):
             length -= 1
         useless = [self._useless(length * self.config.block_size, window) for window in self.windows]
         return Hits(
             length * self.config.block_size + self._copied(content, length, target),
             [[NOWHERE] * gone + blocks[gone:length] for gone, blocks in zip(useless, found, strict=True)],
         )
+
+    def _leading(self, table: int, keys: Sequence[int]) -> int:
+        """How many of these keys are found in the table before the first that is not."""
+        return next((i for i, key in enumerate(keys) if self.pool.find((table, key)) == NOWHERE), len(keys))
 
     def lacking(self, hits: Hits, tokens: int, *, whole: bool) -> int:
         """Free blocks that a request with these hits takes to hold `tokens` tokens.
@@ -126,8 +134,8 @@ class KvManager:
         """Tokens in the blocks that these requests hold when they have computed so many; a shared block counts once."""
         size, held = self.config.block_size, 0
         for request, computed in requests:
-            for table in request.tables:
-                gone = sum(block == NOWHERE for block in table)
+            for table, window in zip(request.tables, self.windows, strict=True):
+                gone = 0 if window is None else sum(block == NOWHERE for block in table)
                 held += max(0, min(computed - gone * size, (len(table) - gone) * size))
         return held - self.pool.shared * size
 

@@ -53,6 +53,7 @@ from simulator.traffic.lengths import (
     uniform_tokens,
 )
 from simulator.traffic.merging import merge_workloads
+from simulator.traffic.mooncake import mooncake_conversation
 from simulator.traffic.prefixes import (
     Content,
     PrefixGroups,
@@ -127,6 +128,7 @@ __all__ = [
     "measured_rates",
     "merge_workloads",
     "mixture",
+    "mooncake_conversation",
     "on_off_arrivals_ps",
     "pareto_shares",
     "plain_requests",
