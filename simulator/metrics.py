@@ -26,7 +26,7 @@ from simulator.statistics import (
     FloatArray,
     Interval,
     batch_intervals,
-    nearest_rank,
+    nearest_ranks,
     weighted_nearest_rank,
 )
 from simulator.steptime import PS_PER_MS, PS_PER_S, IntArray
@@ -257,11 +257,11 @@ def sustained_rps(finish_ps: IntArray) -> float | None:
 
 
 def _latency(values: FloatArray, withheld: str) -> Latency:
-    sorted_values = np.sort(values)
     figures: dict[str, float | None] = {"mean": float(values.mean()) if values.size else None}
-    for percentile in PERCENTILES:
-        enough = values.size >= SAMPLES_NEEDED[percentile]
-        figures[f"p{percentile}"] = nearest_rank(sorted_values, percentile) if enough else None
+    figures |= {f"p{percentile}": None for percentile in PERCENTILES}
+    enough = [percentile for percentile in PERCENTILES if values.size >= SAMPLES_NEEDED[percentile]]
+    for percentile, value in zip(enough, nearest_ranks(values, enough), strict=True):
+        figures[f"p{percentile}"] = value
     return _latency_of(figures, batch_intervals(values, figures), int(values.size), withheld)
 
 
@@ -279,7 +279,7 @@ def _itl(log: EventLog, warmup_ratio: float, withheld: str) -> Latency:
 
 
 def _latency_of(
-    figures: Mapping[str, float | None], intervals: Mapping[str, Interval | None], samples: int, withheld: str
+    figures: Mapping[str, float | None], intervals: Mapping[str, Interval], samples: int, withheld: str
 ) -> Latency:
     if withheld:
         return Latency(samples, None, None, None, None, None, {}, dict.fromkeys(figures, withheld))
@@ -288,11 +288,8 @@ def _latency_of(
         for name, value in figures.items()
         if value is None
     }
-    known = {
-        name: interval for name, interval in intervals.items() if interval is not None and figures[name] is not None
-    }
     return Latency(
-        samples, figures["mean"], figures["p50"], figures["p90"], figures["p95"], figures["p99"], known, missing
+        samples, figures["mean"], figures["p50"], figures["p90"], figures["p95"], figures["p99"], intervals, missing
     )
 
 

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simulator import GoodputSlo, SimulatorError, summarise
 from simulator.metrics import tpot_ms
 from simulator.records import itl_bin, itl_upper_ps
-from simulator.statistics import nearest_rank
+from simulator.statistics import nearest_rank, nearest_ranks
 from tests.simulator.logs import log_of
 
 
@@ -20,6 +22,13 @@ def many(count: int):  # type: ignore[no-untyped-def]
 def test_percentiles_are_nearest_rank() -> None:
     assert nearest_rank(np.array([10.0, 20.0, 30.0, 40.0]), 50) == 20
     assert nearest_rank(np.array([10.0, 20.0, 30.0, 40.0]), 95) == 40
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, 2.5]) | st.floats(0, 1e6), min_size=1, max_size=300))
+def test_percentiles_need_no_sorted_values(values: list[float]) -> None:
+    percentiles = [1, 50, 90, 95, 99, 100]
+    in_order = np.sort(np.array(values))
+    assert nearest_ranks(np.array(values), percentiles) == [nearest_rank(in_order, p) for p in percentiles]
     ttft = summarise(many(100)).ttft
     assert (ttft.p50_ms, ttft.p90_ms, ttft.p95_ms, ttft.p99_ms) == (50, 90, 95, 99)
 
