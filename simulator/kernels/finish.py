@@ -2,11 +2,12 @@
 
 from simulator.kernels.accounts import add_gap
 from simulator.kernels.arrive import end_request
+from simulator.kernels.candidates import change_load
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.pool import give_back
 from simulator.kernels.power import measure_end, measure_first_token
 from simulator.kernels.prefix import forget_own, offer_shared
-from simulator.kernels.route import change_load
+from simulator.kernels.routers import KV_AWARE
 from simulator.kernels.running import join_decoding, leave_decoding
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -21,13 +22,16 @@ from simulator.kernels.state import (
     FIRST_TOKEN,
     FREE_ROW,
     HEAP,
+    KEPT,
     LAST_TOKEN,
     LENGTH,
     MADE,
     NEXT,
+    PENDING,
     PREEMPTIONS,
     RANK,
     REQUEST,
+    ROUTER,
     STEPS,
     TARGET,
 )
@@ -62,6 +66,8 @@ def _emit(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
     """The row's prompt is computed: a token comes out, and it decodes on or has finished."""
     if m[row + MADE] == 0:
         times[FIRST_TOKEN, m[row + REQUEST]] = m[CLOCK]
+        if m[ROUTER] == KV_AWARE:
+            m[rep + PENDING] -= counts[KEPT, m[row + REQUEST]]
         if m[CONTROL] > 0:
             measure_first_token(m, times, rep, m[row + REQUEST])
     else:

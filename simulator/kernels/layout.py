@@ -8,29 +8,22 @@ import numpy as np
 from simulator.admission import NO_LIMITS
 from simulator.config import EngineConfig
 from simulator.errors import SimulatorError
-from simulator.fleet import Fleet, Pool, Router
-from simulator.kernels import route
+from simulator.fleet import Fleet, Pool
 from simulator.kernels import state as s
 from simulator.kernels.begun import BEGINNING_WORDS
+from simulator.kernels.fleet_layout import FleetLayout
 from simulator.kernels.names import Names, name_blocks
 from simulator.kernels.power_layout import PowerLayout
 from simulator.kernels.runs import AFTER, BEFORE, HI, RUN_WORDS, Int32Array
 from simulator.kernels.tree import tree_words
 from simulator.kernels.waiting import FIRST, LAST
+from simulator.kernels.words import Words
 from simulator.records import ITL_BINS, ITL_SLICES, NEVER, SERIES_BINS, SERIES_SHIFT
 from simulator.steptime import IntArray, StepTime
 from simulator.workload import Workload
 
 NO_END_PS = 2**62
 LONGEST_JUMP = 4096
-ROUTERS: dict[Router, int] = {
-    "round_robin": route.ROUND_ROBIN,
-    "random": route.RANDOM,
-    "power_of_two": route.POWER_OF_TWO,
-    "least_requests": route.LEAST_REQUESTS,
-    "least_tokens": route.LEAST_TOKENS,
-    "session_affine": route.SESSION_AFFINE,
-}
 
 
 class Memory(NamedTuple):
@@ -49,25 +42,14 @@ class Memory(NamedTuple):
         return replicas
 
 
-class Words:
-    """Gives out parts of an arena that is allocated when all are known."""
-
-    def __init__(self, first: int) -> None:
-        self.end = first
-
-    def take(self, count: int) -> int:
-        """Offset of the next `count` words."""
-        offset = self.end
-        self.end += count
-        return offset
-
-
 def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | None) -> Memory:
     """Everything empty, idle and free."""
     _refuse_unknown(fleet)
     words, cache_words = Words(s.FLEET_SIZE), Words(RUN_WORDS)
     header = _fleet_header(fleet, workload, words, until_ps)
     pools = [_PoolLayout(pool, workload, words, cache_words) for pool in fleet.pools]
+    router = FleetLayout(fleet, workload, words, cache_words)
+    header |= router.header
     replicas, caches = [], []
     for number, place in enumerate(fleet.pool_of_replica):
         cache_at = cache_words.end
@@ -80,10 +62,13 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | N
     m, w = np.zeros(words.end, np.int64), np.zeros(cache_words.end, np.int32)
     for field, value in header.items():
         m[field] = value
-    for tree in (m[s.EVENTS], m[s.LOADS]):
-        _plant(m, int(tree), len(fleet), loads=bool(tree == m[s.LOADS]))
+    _plant(m, int(m[s.EVENTS]), len(fleet), s.FAR_PS)
+    _plant(m, int(m[s.LOADS]), len(fleet.gangs), 0)
+    first_gang = 0
     for place, pool in enumerate(pools):
-        pool.write(m, w, int(m[s.POOLS]) + place * s.POOL_SIZE, fleet.pool_of_replica.index(place))
+        first_engine = fleet.pool_of_replica.index(place)
+        pool.write(m, w, int(m[s.POOLS]) + place * s.POOL_SIZE, first_gang, first_engine)
+        first_gang += pool.pool.replicas
     for number, fields in enumerate(replicas):
         rep = fields[s.NUMBER]
         m[m[s.RECORDS] + number] = rep
@@ -96,17 +81,17 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | N
             w[end + BEFORE] = w[end + AFTER] = run
             w[run + BEFORE] = w[run + AFTER] = end
             w[run + HI] = fields[s.BLOCKS]
+    router.write(m, w)
     if control is not None:
         control.write(m, caches)
-    times, counts = _columns(fleet, workload)
+    times, counts = _columns(fleet, workload, router.kept(workload))
     return Memory(m, w, times, counts, np.ascontiguousarray(draws, np.int64))
 
 
 def _refuse_unknown(fleet: Fleet) -> None:
     """What only the reference engine knows so far."""
     unknown = {
-        "router": fleet.router not in ROUTERS,
-        "attention_dp_ranks": any(pool.config.gang > 1 for pool in fleet.pools),
+        "autoscaling": fleet.controlled and any(pool.config.gang > 1 for pool in fleet.pools),
         "kv_groups": any(pool.config.windows != (None,) or pool.step_time.window_tokens for pool in fleet.pools),
         "order": any(pool.config.order != "fcfs" for pool in fleet.pools),
         "admission": fleet.admission != NO_LIMITS,
@@ -130,11 +115,7 @@ def _fleet_header(fleet: Fleet, workload: Workload, words: Words, until_ps: int 
         s.RECORDS: words.take(len(fleet)),
         s.POOLS: pools,
         s.POOLS_END: pools + s.POOL_SIZE * len(fleet.pools),
-        s.ROUTER: ROUTERS[fleet.router],
-        s.CREDITS: words.take(len(fleet)),
-        s.WEIGHTED: len({pool.weight for pool in fleet.pools}) > 1,
         s.EVENTS: words.take(tree_words(len(fleet))),
-        s.LOADS: words.take(tree_words(len(fleet))),
         s.REACHED: words.take(len(fleet)),
         s.GAPS: words.take(ITL_SLICES * ITL_BINS),
         s.SERIES: words.take(SERIES_BINS * s.SUMS),
@@ -142,8 +123,8 @@ def _fleet_header(fleet: Fleet, workload: Workload, words: Words, until_ps: int 
     }
 
 
-def _plant(m: IntArray, tree: int, numbers: int, *, loads: bool) -> None:
-    """A tree in which nothing is planned, or in which nobody has any load."""
+def _plant(m: IntArray, tree: int, numbers: int, key: int) -> None:
+    """A tree in which all have the same key."""
     leaves = (tree_words(numbers) - 1) // 3
     m[tree] = leaves
     winners, keys = tree + 1, tree + 1 + 2 * leaves
@@ -151,15 +132,15 @@ def _plant(m: IntArray, tree: int, numbers: int, *, loads: bool) -> None:
         first = 1 << level
         m[winners + first : winners + 2 * first] = np.arange(first) * (leaves // first)
     m[keys : keys + leaves] = s.FAR_PS
-    if loads:
-        m[keys : keys + numbers] = 0
+    m[keys : keys + numbers] = key
 
 
 class _PoolLayout:
     """What the replicas of a pool share: their configuration's words, the step-time tables, the names of content."""
 
     def __init__(self, pool: Pool, workload: Workload, words: Words, cache_words: Words) -> None:
-        self.pool, config = pool, pool.config
+        self.pool, self.config = pool, pool.config.member
+        config = self.config
         self.tables = (
             pool.step_time.tokens_ps[: config.max_num_batched_tokens + 1],
             pool.step_time.seats_ps[: config.max_num_seqs + 1],
@@ -180,7 +161,7 @@ class _PoolLayout:
 
     def replica(self, number: int, words: Words, cache_words: Words) -> dict[int, int]:
         """The fields of one replica that do not begin as 0; NUMBER holds where its record stands."""
-        config = self.pool.config
+        config = self.config
         fields = self.fields | {
             s.NUMBER: words.take(s.REPLICA_SIZE),
             s.HIST: words.take(config.block_size),
@@ -206,13 +187,12 @@ class _PoolLayout:
                 fields[s.UNUSED_BEGINNING] = cache_words.take(BEGINNING_WORDS * (config.num_blocks + 1))
         return fields
 
-    def write(self, m: IntArray, w: Int32Array, record: int, first_replica: int) -> None:
+    def write(self, m: IntArray, w: Int32Array, record: int, first_gang: int, first_engine: int) -> None:
         """The shared parts, and the pool's record."""
-        m[record + s.POOL_FIRST] = first_replica
-        m[record + s.POOL_REPLICAS] = self.pool.replicas
+        m[record + s.POOL_FIRST], m[record + s.POOL_FIRST_ENGINE] = first_gang, first_engine
+        m[record + s.POOL_REPLICAS], m[record + s.POOL_MEMBERS] = self.pool.replicas, self.pool.config.gang
         m[record + s.POOL_LONGEST] = self.longest
         m[record + s.POOL_LOW], m[record + s.POOL_HIGH] = self.pool.min_prompt_tokens, self.pool.max_prompt_tokens
-        m[record + s.POOL_WEIGHT] = self.pool.weight
         for offset, table in zip(self.tables_at, self.tables, strict=True):
             m[offset : offset + len(table)] = table
         if self.names is not None:
@@ -258,7 +238,7 @@ def longest_jump(config: EngineConfig, step_time: StepTime) -> int:
     return most
 
 
-def _columns(fleet: Fleet, workload: Workload) -> tuple[IntArray, Int32Array]:
+def _columns(fleet: Fleet, workload: Workload, kept: IntArray | None) -> tuple[IntArray, Int32Array]:
     requests = len(workload)
     rows = s.TIMES if workload.think_ps is None else s.TIMES + 1
     times = np.zeros((s.STRANDED_AT + 1 if fleet.controlled else rows, requests), np.int64)
@@ -268,10 +248,10 @@ def _columns(fleet: Fleet, workload: Workload) -> tuple[IntArray, Int32Array]:
     times[s.ADMITTED : s.FINISH + 1] = NEVER
     if workload.think_ps is not None:
         times[s.THINK] = workload.think_ps
-    by_session = fleet.router == "session_affine"
-    counts = np.zeros((s.FAILOVERS + 1 if fleet.controlled else s.COUNTS + by_session, requests), np.int32)
-    if by_session:
-        counts[s.SESSION] = workload.column("session")
+    rows = s.COUNTS if kept is None else s.KEPT + 1
+    counts = np.zeros((s.FAILOVERS + 1 if fleet.controlled else rows, requests), np.int32)
+    if kept is not None:
+        counts[s.KEPT] = kept
     counts[s.PROMPT], counts[s.OUTPUT] = workload.prompt_tokens, workload.output_tokens
     counts[s.REPLICA] = s.NONE
     return times, counts

@@ -9,9 +9,11 @@ from simulator.kernels.admit import anyone_waiting
 from simulator.kernels.arrive import next_arrival_ps
 from simulator.kernels.compile import entry, inlined
 from simulator.kernels.control import act, next_control_ps
+from simulator.kernels.gangs import begin_gang
 from simulator.kernels.pointers import arena, columns
 from simulator.kernels.power import MOST_STARTS, STARTS_COUNT
-from simulator.kernels.receive import list_reached, open_gate, receive
+from simulator.kernels.reached import list_reached
+from simulator.kernels.receive import open_gate, receive
 from simulator.kernels.running import running_count
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -24,6 +26,8 @@ from simulator.kernels.state import (
     ENDED,
     EVENTS,
     FAR_PS,
+    GANG,
+    HELD_BACK,
     LISTED,
     MORE,
     NOW,
@@ -34,6 +38,7 @@ from simulator.kernels.state import (
     RECEIVED,
     RECORDS,
     REPLICAS,
+    SETTLED,
     UNTIL,
 )
 from simulator.kernels.step import begin_step, settle_step
@@ -44,10 +49,15 @@ from simulator.steptime import HORIZON_PS, IntArray
 
 @inlined
 def _settle(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
+    if m[rep + END] == FAR_PS:  # a pipeline's first stage has got free
+        tree_set(m, m[EVENTS], m[rep + NUMBER], FAR_PS)
+        list_reached(m, rep)
+        return
     if m[rep + PLANNED] > 0:
         run_stretch(m, w, times, counts, rep)
     else:
         settle_step(m, w, times, counts, rep)
+    m[rep + SETTLED] = m[rep + END]
     m[rep + END] = FAR_PS
     tree_set(m, m[EVENTS], m[rep + NUMBER], FAR_PS)
     list_reached(m, rep)
@@ -71,7 +81,10 @@ def _begin_reached(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arr
         rep = m[place]
         m[rep + LISTED] = 0
         if now_ps < m[UNTIL]:
-            _begin(m, w, times, counts, rep, now_ps)
+            if m[rep + GANG] != 0:
+                begin_gang(m, w, times, counts, m[rep + GANG], now_ps)
+            else:
+                _begin(m, w, times, counts, rep, now_ps)
     m[REACHED_COUNT] = 0
 
 
@@ -92,7 +105,7 @@ def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dr
         other_ps = min(arrival_ps, _control_ps(m, end_ps, arrival_ps))
         now_ps = min(end_ps, other_ps)
         if end_ps == FAR_PS and (other_ps == FAR_PS or other_ps >= m[UNTIL]):
-            if other_ps != FAR_PS:
+            if other_ps != FAR_PS or m[HELD_BACK] > 0:
                 m[CLOCK] = max(m[CLOCK], m[UNTIL])
             for number in range(m[REPLICAS]):
                 tell_series(m, m[m[RECORDS] + number])
@@ -105,9 +118,9 @@ def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dr
             end_ps = tree_key(m, events, tree_top(m, events))
         if m[CONTROL] > 0:
             act(m, w, times, counts)
-            open_gate(m, times, counts, draws, now_ps)
+            open_gate(m, w, times, counts, draws, now_ps)
         while next_arrival_ps(m, times) <= now_ps:
-            receive(m, times, counts, draws, now_ps)
+            receive(m, w, times, counts, draws, now_ps)
         _begin_reached(m, w, times, counts, now_ps)
         if m[CONTROL] > 0 and m[m[CONTROL] + STARTS_COUNT] > MOST_STARTS:
             return MORE

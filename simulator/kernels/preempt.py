@@ -25,6 +25,7 @@ from simulator.kernels.state import (
     RANK,
     REQUEST,
     SEAT,
+    SETTLED,
     STEPS,
     STOPPED_AT,
     TAIL,
@@ -65,7 +66,7 @@ def _stop_last_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -
 def _stop_tail(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> None:
     row = m[rep + TAIL]
     m[row + MADE] = tokens_made(m, rep, row)
-    m[row + LAST_TOKEN] = m[rep + NOW]
+    m[row + LAST_TOKEN] = m[rep + SETTLED]
     _stop(m, w, counts, rep, row, leave_decoding(m, rep, row))
 
 

@@ -40,9 +40,9 @@ RECORDS: Final = 7  # table: the replica of each number
 POOLS: Final = 8  # first pool's record; they stand one behind the other
 POOLS_END: Final = 9
 ROUTER: Final = 10  # see `route.py`
-CREDITS: Final = 11  # list: round robin's credit of each replica
+CREDITS: Final = 11  # weighted round robin: table of each gang's credit
 EVENTS: Final = 12  # tree of the replicas by END
-LOADS: Final = 13  # tree of the replicas by what was sent there and has not ended
+LOADS: Final = 13  # tree of the gangs by load, see `candidates.py`
 REACHED: Final = 14  # list: replicas that may begin a step at this instant
 REACHED_COUNT: Final = 15
 GAPS: Final = 16  # [ITL_SLICES, ITL_BINS] gaps between tokens
@@ -50,20 +50,46 @@ SERIES: Final = 17  # [SERIES_BINS, SUMS] sums over time
 SHIFT: Final = 18  # a bin of the series is 2**SHIFT ps wide
 THINKING: Final = 19  # 1: requests of a closed loop have a think time
 WAITED_HIGH: Final = 20  # picoseconds in waiting lines, two words
-WEIGHTED: Final = 22  # 1: pools have unequal weights
+EVEN: Final = 22  # 1: all pools have the same weight
 READY: Final = 23  # closed loop: heap of the times at which users are ready to ask again
 READY_COUNT: Final = 24
 CONTROL: Final = 25  # see `control.py`; 0: no replica comes or goes
-FLEET_SIZE: Final = 32
+TURN: Final = 26  # round robin among the same candidates: the number whose turn it is
+GANG_COUNT: Final = 27
+GANGS: Final = 28  # table by gang, see `candidates.py`
+MATCH_PERCENT: Final = 29
+UNEVEN_REQUESTS: Final = 30
+UNEVEN_PERCENT: Final = 31
+OVERLAP_PERCENT: Final = 32
+SENT_KIND: Final = 33  # what prefix-affine routers remember, see `affinity.py`
+SENT_SPANS: Final = 34
+SENT: Final = 35
+SENT_WORDS: Final = 36
+SENT_TOKENS: Final = 37
+HELD_BACK: Final = 38  # 1: work waits for a time at which the run is to be over
+FLEET_SIZE: Final = 48
 
 # --- pool -----------------------------------------------------------------------------------------------------
-POOL_FIRST: Final = 0  # number of its first replica
+POOL_FIRST: Final = 0  # number of its first gang
 POOL_REPLICAS: Final = 1
 POOL_LONGEST: Final = 2  # prompt and output together that a replica can serve
 POOL_LOW: Final = 3  # prompts that the router sends there
 POOL_HIGH: Final = 4
-POOL_WEIGHT: Final = 5
-POOL_SIZE: Final = 6
+POOL_MEMBERS: Final = 5  # engines of a gang
+POOL_FIRST_ENGINE: Final = 6
+POOL_SIZE: Final = 8
+
+# --- gang, where it is more than one engine, see `gangs.py` -----------------------------------------------------
+KIND: Final = 0
+LEADER: Final = 1  # its first engine
+MEMBERS: Final = 2
+DUMMY_PS: Final = 3  # in step: how long a rank without work takes
+GANG_TURN: Final = 4  # pipeline: the lane that may enter first
+STAGES: Final = 5  # pipeline: table of when each stage gets free
+GANG_SIZE: Final = 6
+
+IN_STEP: Final = 0
+PIPELINE: Final = 1
 
 # --- replica: configuration -----------------------------------------------------------------------------------
 NUMBER: Final = 0
@@ -96,12 +122,14 @@ FIRST_PS: Final = 27  # the stretch's steps last FIRST_PS, FIRST_PS + RISE_PS, .
 RISE_PS: Final = 28
 OPEN: Final = 29  # 1: the stretch must end if a request comes
 LISTED: Final = 30  # 1: it stands in the fleet's list REACHED
+SETTLED: Final = 31  # when the last step ended
 # --- replica: state -------------------------------------------------------------------------------------------
 LINE: Final = 32  # waiting line: three words, see `waiting.py`
 PREEMPTED: Final = 35  # how many of the waiting ones were preempted: they have a row
 DECODING: Final = 36
 CONTEXT: Final = 37  # tokens computed of the decoding sequences
 TAIL: Final = 38  # decoding row admitted last
+OUTSTANDING: Final = 39  # requests sent there that have not ended
 CHUNK_COUNT: Final = 40
 FREE: Final = 41  # blocks that nobody holds
 BATCH_LEFT: Final = 42  # requests that may still join the static batch
@@ -126,6 +154,7 @@ PARTS: Final = 59
 TABLES: Final = 60  # table of the next unused row
 WIDTH: Final = 61
 SHARED: Final = 62  # holders of blocks beyond the first of each
+PENDING: Final = 63  # uncached prompt tokens, as found when they were routed, of requests without a token
 # --- replica: totals, and what of them the series has -----------------------------------------------------------
 STEPS: Final = 64
 BUSY: Final = 65
@@ -146,6 +175,12 @@ BEGINNINGS: Final = 85  # 0: hits are whole blocks
 UNUSED_BEGINNING: Final = 86
 FREE_BEGINNING: Final = 87
 HIT_TOKENS: Final = 88  # what the last look-up of the waiting head found, in tokens
+# --- replica: its gang ------------------------------------------------------------------------------------------
+GANG: Final = 89  # record of its gang, 0: it is alone
+GANG_NUMBER: Final = 90
+HELD: Final = 91  # in a pipeline: until when seats and blocks held between steps are counted
+PLAN_RUNNING: Final = 92  # requests in the planned step, and how long it would take alone
+PLAN_PS: Final = 93
 REPLICA_SIZE: Final = 96
 
 # --- row ------------------------------------------------------------------------------------------------------
@@ -188,7 +223,7 @@ CACHED: Final = 3
 PREEMPTIONS: Final = 4
 BEHIND: Final = 5  # the next request in its waiting line
 SEAT: Final = 6  # row of a preempted request
-SESSION: Final = 7  # present where the router asks for it; NONE: no session
+KEPT: Final = 7  # what the router keeps, if it does: the session (NONE: none), prompt tokens not cached when routed
 CARRIED: Final = 8  # present where CONTROL is: tokens that a request brings along from a lost replica
 FAILOVERS: Final = 9
 COUNTS: Final = 7

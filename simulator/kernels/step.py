@@ -34,6 +34,7 @@ from simulator.kernels.state import (
     SEAT_HIGH,
     SEATS_PS,
     SEQ_PS,
+    SETTLED,
     SHARED,
     STATIC,
     STEPS,
@@ -90,9 +91,9 @@ def _continue_prompts(m: IntArray, w: Int32Array, rep: int) -> int:
     return int(tokens)
 
 
-@inlined
-def begin_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
-    """Schedule as the engine does: running requests first, then waiting ones, none in a step that preempted."""
+@kernel
+def schedule_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
+    """Running requests first, then waiting ones, none in a step that preempted; returns how many run."""
     fell = make_room(m, w, counts, rep)
     take(m, w, rep, growth(m, rep))
     budget = m[rep + BUDGET] - m[rep + DECODING] - _continue_prompts(m, w, rep)
@@ -101,14 +102,37 @@ def begin_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, 
         form_static_batch(m, counts, rep)
     if not fell:
         running = admit(m, w, times, counts, rep, running, budget)
-    _account(m, rep, running)
+    return int(running)
 
 
-@inlined
-def _account(m: IntArray, rep: int, running: int) -> None:
-    """The step is made up: when it ends, and what it adds to the sums."""
+@kernel
+def begin_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
+    """Schedule and start a step of an engine alone."""
+    start_step(m, rep, schedule_step(m, w, times, counts, rep), 0)
+
+
+@kernel
+def planned_ps(m: IntArray, rep: int) -> int:
+    """How long the scheduled step takes an engine alone."""
+    prompts, prefill, context, pairs, _ = _chunk_sums(m, rep)
+    return _step_ps(m, rep, prompts, prefill, context, pairs)
+
+
+@kernel
+def tokens_held(m: IntArray, rep: int) -> int:
+    """Tokens computed of those who run, between steps; shared ones count once."""
+    tokens = m[rep + CONTEXT] - m[rep + SHARED] * m[rep + BLOCK_SIZE]
+    for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
+        tokens += m[m[place] + COMPUTED]
+    return int(tokens)
+
+
+@kernel
+def start_step(m: IntArray, rep: int, running: int, duration_ps: int) -> None:
+    """The scheduled step begins; `duration_ps`: how long it takes in a gang, 0: an engine alone."""
     prompts, prefill, context, pairs, idle = _chunk_sums(m, rep)
-    duration_ps = _step_ps(m, rep, prompts, prefill, context, pairs)
+    if duration_ps == 0:
+        duration_ps = _step_ps(m, rep, prompts, prefill, context, pairs)
     decoding = m[rep + DECODING]
     tokens = m[rep + CONTEXT] + decoding + context + prefill + idle - m[rep + SHARED] * m[rep + BLOCK_SIZE]
     m[rep + PLANNED] = 0
@@ -121,7 +145,7 @@ def _account(m: IntArray, rep: int, running: int) -> None:
     add_product(m, rep + KV_TOKENS_HIGH, tokens, duration_ps)
     note_peak(m, rep, tokens)
     if decoding > 0:
-        add_gap(m, rep, duration_ps, decoding)
+        add_gap(m, rep, m[rep + END] - m[rep + SETTLED], decoding)
 
 
 @inlined

@@ -92,7 +92,7 @@ class Pipeline(Gang):
         """Let go of requests whose time has passed, in lanes that may enter."""
         if self.stage_end_ps[0] <= now_ps:
             for lane in self.members:
-                if lane.end_ps is None:
+                if lane.end_ps is None and lane.overdue(now_ps):
                     lane.hold(now_ps)
                     lane.expire(now_ps)
 

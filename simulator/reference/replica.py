@@ -217,9 +217,14 @@ class Replica:
         for request, tokens in self.step.chunks:
             self._compute(request, tokens, now_ps)
 
+    def overdue(self, now_ps: int) -> bool:
+        """Whether anyone's time here has passed."""
+        due_ps = self.due_ps() if self.shared.admission.expires else None
+        return due_ps is not None and due_ps < now_ps
+
     def expire(self, now_ps: int) -> None:
         """Between steps: let go of those whose time has passed, in order of their numbers."""
-        if not self.shared.admission.expires:
+        if not self.overdue(now_ps):
             return
         for request in sorted((*self.queues.waiting, *self.queues.running), key=lambda one: one.number):
             end = expiry(self.shared.admission, request, now_ps)

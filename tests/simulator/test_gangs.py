@@ -172,6 +172,16 @@ def test_lanes_that_are_ready_at_once_take_turns(engine: str) -> None:
     assert log.end_ps == 6
 
 
+def test_lanes_that_wait_for_the_first_stage_take_turns(engine: str) -> None:
+    # Three stages, one per token. The 60 tokens hold the first stage from 2 to 22; lane 0 waits for it since 6, lane 2
+    # since 10, but behind lane 1 it is lane 2's turn. Lane 0's one token (stages 1, 0, 0) follows at 24.
+    workload = workload_of([(0, 6, 2), (0, 60, 1), (10, 6, 1)])
+    log = run_fleet(engine, lanes(3, base_ps=0, token_ps=1), workload)
+    assert log.admitted_ps.tolist() == [0, 2, 22]
+    assert log.first_token_ps.tolist() == [6, 62, 64]
+    assert log.finish_ps.tolist() == [64, 62, 64]
+
+
 def test_a_pipeline_stopped_early_ends_with_its_last_step_or_at_the_time_it_was_told(engine: str) -> None:
     # Stages of 50: at 0 and 50 micro-batches enter, to end at 100 and 150; at 100 (two more) none may begin.
     workload = workload_of([(0, 2, 3), (0, 2, 2)])

@@ -1,0 +1,178 @@
+"""Replicas of several engines: ranks that step together, and lanes of a pipeline. All their steps are full ones.
+
+A gang's record is referred to by its engines as GANG; an engine alone has none.
+"""
+
+from typing import Final
+
+from simulator.kernels.accounts import add_product, turn_bin
+from simulator.kernels.compile import kernel
+from simulator.kernels.running import running_count
+from simulator.kernels.runs import Int32Array
+from simulator.kernels.state import (
+    AREA_HIGH,
+    BIN_END,
+    BLOCKS,
+    DUMMY_PS,
+    END,
+    EVENTS,
+    FAR_PS,
+    FREE,
+    GANG,
+    GANG_TURN,
+    HELD,
+    HELD_BACK,
+    IN_STEP,
+    KIND,
+    KV_TOKENS_HIGH,
+    LEADER,
+    LINE,
+    MEMBERS,
+    NOW,
+    NUMBER,
+    OUTSTANDING,
+    PLAN_PS,
+    PLAN_RUNNING,
+    RECORDS,
+    SEAT_HIGH,
+    SETTLED,
+    STAGES,
+    UNTIL,
+)
+from simulator.kernels.step import planned_ps, schedule_step, start_step, tokens_held
+from simulator.kernels.tree import tree_set
+from simulator.kernels.waiting import LENGTH as LINE_LENGTH
+from simulator.steptime import IntArray
+
+WAITING_WEIGHT: Final = 4
+
+
+@kernel
+def _member(m: IntArray, gang: int, place: int) -> int:
+    return int(m[m[RECORDS] + m[m[gang + LEADER] + NUMBER] + place])
+
+
+@kernel
+def entry_of(m: IntArray, leader: int) -> int:
+    """The engine that takes the next request sent to a replica, which is told by its first engine."""
+    gang = m[leader + GANG]
+    if gang == 0:
+        return leader
+    chosen, least = leader, 0
+    for place in range(m[gang + MEMBERS]):
+        rep = _member(m, gang, place)
+        score = m[rep + OUTSTANDING]
+        if m[gang + KIND] == IN_STEP:
+            score = WAITING_WEIGHT * m[rep + LINE + LINE_LENGTH] + running_count(m, rep)
+        if place == 0 or score < least:
+            chosen, least = rep, score
+    return int(chosen)
+
+
+@kernel
+def _plan(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, now_ps: int) -> int:
+    """Schedule a step of the engine: how long it would take alone, 0 where nobody can compute anything."""
+    if m[rep + LINE + LINE_LENGTH] == 0 and running_count(m, rep) == 0:
+        return 0
+    if now_ps >= m[rep + BIN_END]:
+        turn_bin(m, rep, now_ps)
+    m[rep + NOW] = now_ps
+    m[rep + PLAN_RUNNING] = schedule_step(m, w, times, counts, rep)
+    if running_count(m, rep) == 0:
+        return 0
+    return planned_ps(m, rep)
+
+
+@kernel
+def _start(m: IntArray, rep: int, duration_ps: int) -> None:
+    start_step(m, rep, m[rep + PLAN_RUNNING], duration_ps)
+    tree_set(m, m[EVENTS], m[rep + NUMBER], m[rep + END])
+
+
+@kernel
+def _begin_in_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, gang: int, now_ps: int) -> None:
+    members = m[gang + MEMBERS]
+    for place in range(members):
+        if m[_member(m, gang, place) + END] != FAR_PS:
+            return
+    longest_ps, working = 0, 0
+    for place in range(members):
+        rep = _member(m, gang, place)
+        m[rep + PLAN_PS] = _plan(m, w, times, counts, rep, now_ps)
+        if m[rep + PLAN_PS] > 0:
+            working += 1
+            longest_ps = max(longest_ps, m[rep + PLAN_PS])
+    if working < members:
+        longest_ps = max(longest_ps, m[gang + DUMMY_PS])
+    for place in range(members):
+        rep = _member(m, gang, place)
+        if m[rep + PLAN_PS] > 0:
+            _start(m, rep, longest_ps)
+
+
+@kernel
+def _hold(m: IntArray, rep: int, now_ps: int) -> None:
+    """Who runs has kept seat and blocks since the lane's last step ended."""
+    running, held_ps = running_count(m, rep), now_ps - max(m[rep + SETTLED], m[rep + HELD])
+    if running > 0:
+        if now_ps >= m[rep + BIN_END]:
+            turn_bin(m, rep, now_ps)
+        add_product(m, rep + SEAT_HIGH, running, held_ps)
+        add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], held_ps)
+        add_product(m, rep + KV_TOKENS_HIGH, tokens_held(m, rep), held_ps)
+        m[rep + HELD] = now_ps
+
+
+@kernel
+def _pass_ps(m: IntArray, gang: int, now_ps: int, duration_ps: int) -> int:
+    """Until a micro-batch of `duration_ps` that enters now has left the last stage."""
+    stages, members = m[gang + STAGES], m[gang + MEMBERS]
+    whole_ps, rest_ps = duration_ps // members, duration_ps % members
+    end_ps = now_ps
+    for stage in range(members):
+        end_ps = max(end_ps, m[stages + stage]) + whole_ps
+        if stage < rest_ps:
+            end_ps += 1
+        m[stages + stage] = end_ps
+    return int(end_ps - now_ps)
+
+
+@kernel
+def _enter_lanes(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, gang: int, now_ps: int) -> None:
+    members, turn = m[gang + MEMBERS], m[gang + GANG_TURN]
+    for offset in range(members):
+        place = (turn + offset) % members
+        rep = _member(m, gang, place)
+        if m[m[gang + STAGES]] > now_ps:
+            break
+        if m[rep + END] != FAR_PS:
+            continue
+        _hold(m, rep, now_ps)
+        duration_ps = _plan(m, w, times, counts, rep, now_ps)
+        if duration_ps > 0:
+            _start(m, rep, _pass_ps(m, gang, now_ps, duration_ps))
+            m[gang + GANG_TURN] = (place + 1) % members
+
+
+@kernel
+def _wait_for_stage(m: IntArray, gang: int, now_ps: int) -> None:
+    """Let the gang be looked at again when the first stage gets free, if a lane waits for it."""
+    free_ps = m[m[gang + STAGES]]
+    for place in range(m[gang + MEMBERS]):
+        rep = _member(m, gang, place)
+        if m[rep + END] == FAR_PS and (m[rep + LINE + LINE_LENGTH] > 0 or running_count(m, rep) > 0):
+            if free_ps >= m[UNTIL]:
+                m[HELD_BACK] = 1
+            elif free_ps > now_ps:
+                tree_set(m, m[EVENTS], m[rep + NUMBER], free_ps)
+            return
+
+
+@kernel
+def begin_gang(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, gang: int, now_ps: int) -> None:
+    """Begin what steps the gang can begin."""
+    if m[gang + KIND] == IN_STEP:
+        _begin_in_step(m, w, times, counts, gang, now_ps)
+    else:
+        _enter_lanes(m, w, times, counts, gang, now_ps)
+        _wait_for_stage(m, gang, now_ps)
