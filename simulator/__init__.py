@@ -16,7 +16,7 @@
 """
 
 from simulator.admission import Admission
-from simulator.config import EngineConfig
+from simulator.config import EngineConfig, HostSwap
 from simulator.content import PrefixReuse, prefix_reuse, shareable_tokens, shared_tokens
 from simulator.control import Autoscaling, Outage, draw_outages
 from simulator.engine import simulate, simulate_fleet
@@ -70,6 +70,7 @@ __all__ = [
     "Goodput",
     "GoodputSlo",
     "GroupSummary",
+    "HostSwap",
     "Interval",
     "KvGroup",
     "Latencies",

@@ -1,5 +1,6 @@
 """What one replica's engine is told: scheduler limits, KV pool and policies."""
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -7,20 +8,45 @@ from simulator.errors import SimulatorError, require_int, require_number
 from simulator.kv import KvGroup, check_groups, most_blocks
 from simulator.speculation import Speculation
 
-Scheduler = Literal["vllm_v1", "static"]
+Scheduler = Literal["vllm_v1", "vllm_v0", "sglang", "tensorrt_llm", "static"]
 KvAllocation = Literal["paged", "contiguous"]
 Order = Literal["fcfs", "priority", "longest_prefix", "fair"]
 MAX_GANG = 256
 MAX_TENANT_WEIGHT = 1000
+CapacityPolicy = Literal["guaranteed_no_evict", "max_utilization"]
+MAX_BLOCK_PS = 10**12  # a second for one block: slower links are a slip of units
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostSwap:
+    """Preemption by swap: the victim's blocks move to host memory and back, and nothing is computed again.
+
+    host_blocks    room in host memory, in blocks; a victim that does not fit is computed again
+    block_out_ps, block_in_ps   time of one block over the link in each direction
+    overlapped     False: transfers lengthen the step in which they are scheduled. True: they run beside the steps, one
+                   after the other in both directions; who is swapped in joins when all its blocks have come
+    """
+
+    host_blocks: int
+    block_out_ps: int
+    block_in_ps: int
+    overlapped: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "host_blocks", require_int("host_blocks", self.host_blocks, 1))
+        for field in ("block_out_ps", "block_in_ps"):
+            object.__setattr__(self, field, require_int(field, getattr(self, field), 0, MAX_BLOCK_PS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
-    """Scheduler and KV pool of one replica; the knobs keep the names that vLLM gives them.
+    """Scheduler and KV pool of one replica; the knobs keep the names that the engines give them.
 
-    scheduler               `vllm_v1`: running requests first, then waiting ones, under one token budget. `static`: a
-                            batch starts together, nobody enters until all of it have finished; its members' final
-                            lengths are reserved together
+    scheduler               `vllm_v1`: running requests first, then waiting ones, under one token budget. `vllm_v0`:
+                            whole prompts before decodes, which stall meanwhile; with chunked prefill decodes first.
+                            `sglang`: prompts before decodes, admission by an estimate of future output. `tensorrt_llm`:
+                            as vllm_v1, admission by `capacity_policy`. `static`: a batch starts together, nobody enters
+                            until all of it have finished; its members' final lengths are reserved together
     max_num_seqs            sequences running at once (seats)
     max_num_batched_tokens  token budget of one step; at least `max_num_seqs`, and at least `max_model_len` when
                             prompts are not chunked (a prompt must fit into one step)
@@ -30,8 +56,9 @@ class EngineConfig:
     enable_prefix_caching   keep full blocks by chained hash, evict the least recently used first
     partial_block_hits      a hit may end inside a block, whose beginning is copied (TensorRT-LLM, and radix trees)
     isolate_tenants         tenants do not find each other's blocks (a cache salt each)
-    reserve_full_isl        admission asks for room for the whole prompt, not only for its first chunk
-    watermark_ratio         share of the pool that admission leaves free (not applied when nothing is running)
+    reserve_full_isl        vllm_v1: admission asks for room for the whole prompt, not only for its first chunk
+    watermark_ratio         vllm_v1, vllm_v0: share of the pool that admission leaves free (not applied when nothing is
+                            running)
     kv_allocation           `paged`: blocks on demand. `contiguous`: `max_model_len` reserved at admission
     order                   who is let in next. `fcfs`; `priority`: by priority class, then arrival, and in `vllm_v1`
                             the last of the worst class is preempted (else the tail of the running list);
@@ -48,6 +75,16 @@ class EngineConfig:
     free_outside_window     blocks behind a group's window are freed; without (engines that keep one block table for all
                             layers) a window saves no memory
     speculation             draft tokens proposed to decoding sequences; None: one token a step
+    max_new_tokens          greatest output that requests ask for, as the engine knows it; real outputs stop earlier.
+                            None: the engine knows each request's own output
+    overlap_scheduling      vllm_v1, sglang, tensorrt_llm: a step is scheduled before the results of the one before are
+                            known, so a finished request keeps seat and blocks for one more step, and who arrives during
+                            a step is seen by the step after the next
+    mixed_chunk             sglang: decodes run along with prompts
+    schedule_conservativeness   sglang: scales the estimate of future output
+    capacity_policy         tensorrt_llm: `guaranteed_no_evict` admits what fits with the greatest output of all;
+                            `max_utilization` admits by present need, and the latest fall when the pool is full
+    swap                    vllm_v1, vllm_v0: preempt by swap to host memory (None: by computing again)
     """
 
     max_num_seqs: int
@@ -71,6 +108,12 @@ class EngineConfig:
     kv_groups: tuple[KvGroup, ...] = (KvGroup(),)
     free_outside_window: bool = True
     speculation: Speculation | None = None
+    max_new_tokens: int | None = None
+    overlap_scheduling: bool = False
+    mixed_chunk: bool = False
+    schedule_conservativeness: float = 1.0
+    capacity_policy: CapacityPolicy = "guaranteed_no_evict"
+    swap: HostSwap | None = None
 
     def __post_init__(self) -> None:
         for field in ("max_num_seqs", "max_num_batched_tokens", "num_blocks", "max_model_len", "block_size"):
@@ -85,9 +128,18 @@ class EngineConfig:
             )
         object.__setattr__(self, "kv_groups", tuple(self.kv_groups))
         check_groups(self.kv_groups)
+        if self.capacity_policy not in get_args(CapacityPolicy):
+            allowed = ", ".join(get_args(CapacityPolicy))
+            raise SimulatorError(
+                "unknown_policy", "capacity_policy", f"must be one of {allowed}, got {self.capacity_policy!r}"
+            )
+        if self.max_new_tokens is not None:
+            object.__setattr__(self, "max_new_tokens", require_int("max_new_tokens", self.max_new_tokens, 1))
+        require_number("schedule_conservativeness", self.schedule_conservativeness, 0.0, 1000.0)
         self._check_budget()
         self._check_cache()
         self._check_order()
+        self._check_scheduler()
         self._check_gang()
 
     def _check_budget(self) -> None:
@@ -142,6 +194,8 @@ class EngineConfig:
             raise SimulatorError("incompatible", "pipeline_stages", "attention-DP ranks are not pipelined here")
         if self.pipeline_stages > min(self.max_num_seqs, self.num_blocks):
             raise SimulatorError("incompatible", "pipeline_stages", "each micro-batch needs a seat and a block")
+        if self.swap is not None and self.pipeline_stages > self.swap.host_blocks:
+            raise SimulatorError("incompatible", "pipeline_stages", "each micro-batch needs a block in host memory")
 
     @property
     def gang(self) -> int:
@@ -154,13 +208,36 @@ class EngineConfig:
         down), but the whole token budget: the budget is of one micro-batch.
         """
         stages = self.pipeline_stages
+        swap = self.swap and replace(self.swap, host_blocks=self.swap.host_blocks // stages)
         return replace(
             self,
+            swap=swap,
             max_num_seqs=self.max_num_seqs // stages,
             num_blocks=self.num_blocks // stages,
             attention_dp_ranks=1,
             pipeline_stages=1,
         )
+
+    def _check_scheduler(self) -> None:
+        """Knobs of other schedulers than the one chosen are refused: they would do nothing."""
+        knobs: tuple[tuple[str, bool, tuple[Scheduler, ...]], ...] = (
+            ("overlap_scheduling", self.overlap_scheduling, ("vllm_v1", "sglang", "tensorrt_llm")),
+            ("mixed_chunk", self.mixed_chunk, ("sglang",)),
+            ("schedule_conservativeness", self.schedule_conservativeness != 1.0, ("sglang",)),
+            ("capacity_policy", self.capacity_policy != "guaranteed_no_evict", ("tensorrt_llm",)),
+            ("swap", self.swap is not None, ("vllm_v1", "vllm_v0")),
+        )
+        for knob, chosen, schedulers in knobs:
+            if chosen and self.scheduler not in schedulers:
+                raise SimulatorError("incompatible", knob, f"needs the scheduler {' or '.join(schedulers)}")
+        if self.mixed_chunk and (not self.enable_chunked_prefill or self.speculation is not None):
+            raise SimulatorError("incompatible", "mixed_chunk", "needs chunked prefill, and no speculation")
+        if self.scheduler == "sglang" and self.max_num_batched_tokens < self.max_num_seqs * self.decode_tokens:
+            raise SimulatorError(
+                "budget_below_seats", "max_num_batched_tokens", "must hold a step of all seats' drafts"
+            )
+        if self.kv_allocation == "contiguous" and (self.scheduler == "sglang" or self.swap is not None):
+            raise SimulatorError("incompatible", "kv_allocation", "sglang and swap need paged KV allocation")
 
     @property
     def watermark_blocks(self) -> int:
@@ -197,12 +274,51 @@ class EngineConfig:
         """Most blocks that a sequence of `tokens` tokens holds at a time, over all layer groups."""
         return sum(self.table_blocks(tokens, window) for window in self.windows)
 
+    def max_new(self, prompt_tokens: int, output_tokens: int) -> int:
+        """Greatest output of a request as the engine knows it: what is asked for, cut to what the context leaves.
+
+        SGLang also cuts it to what the pool leaves, less one token.
+        """
+        if self.max_new_tokens is None:
+            return output_tokens
+        room = self.max_model_len
+        if self.scheduler == "sglang":
+            room = bisect_left(range(room + 1), self.num_blocks * self.block_size, lo=1, key=self.places) - 1
+        return min(self.max_new_tokens, room - prompt_tokens)
+
+    def places(self, tokens: int) -> int:
+        """Most tokens of the pool that a sequence of `tokens` tokens takes, over all layer groups.
+
+        Tokens behind a window give their place back, except those that blocks and steps keep there for a while.
+        """
+        return sum(
+            min(tokens, self.table_blocks(self.max_model_len, window) * self.block_size) for window in self.windows
+        )
+
     def final_blocks(self, prompt_tokens: int, output_tokens: int) -> int:
-        """Most blocks a request holds: the last token it emits is never computed, so it needs no place.
+        """Most blocks a request holds."""
+        if self.kv_allocation == "contiguous":
+            return self.blocks_for(self.max_model_len)
+        return self.blocks_for(self.final_tokens(prompt_tokens, output_tokens))
+
+    def final_tokens(self, prompt_tokens: int, output_tokens: int) -> int:
+        """Tokens of a request that ever need a place: the last one it emits is never computed, so it needs none.
 
         Draft tokens, and look-ahead beyond them, need theirs even where they go beyond the request's end.
         """
-        if self.kv_allocation == "contiguous":
-            return self.blocks_for(self.max_model_len)
         beyond = self.decode_tokens - 1 + self.lookahead_tokens
-        return self.blocks_for(min(prompt_tokens + output_tokens - 1 + beyond, self.max_model_len))
+        return min(prompt_tokens + output_tokens - 1 + beyond, self.max_model_len)
+
+    def pool_holds(self, prompt_tokens: int, output_tokens: int) -> bool:
+        """Whether the empty pool can take a request to its end under the scheduler's rules.
+
+        TensorRT-LLM's guarantee asks for room for the greatest output; SGLang keeps one token of the pool free.
+        """
+        if (
+            self.scheduler == "sglang"
+            and self.places(prompt_tokens + output_tokens) >= self.num_blocks * self.block_size
+        ):
+            return False
+        if self.scheduler == "tensorrt_llm" and self.capacity_policy == "guaranteed_no_evict":
+            output_tokens = self.max_new(prompt_tokens, output_tokens) + 1
+        return self.final_blocks(prompt_tokens, output_tokens) <= self.num_blocks

@@ -57,6 +57,9 @@ def simulate_fleet(
     if until_ps is not None:
         until_ps = require_int("until_ps", until_ps, 0, 2**61)
     for pool in fleet.pools:
+        most = pool.config.max_new_tokens
+        if most is not None and len(workload) and workload.output_tokens.max() > most:
+            raise SimulatorError("out_of_range", "max_new_tokens", f"requests ask for more than {most} output tokens")
         if pool.config.enable_prefix_caching:
             check_block_size(workload, pool.config.block_size)
     draws, word = _draws(fleet, workload, rng), _word(fleet, rng)

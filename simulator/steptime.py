@@ -100,6 +100,7 @@ class StepTime:
             + self.prefill_seq_ps * seats
             + window_ps * seats * min(self.window_tokens, length)
             + draft_ps
+            + (0 if config.swap is None else config.num_blocks * max(config.swap.block_out_ps, config.swap.block_in_ps))
         )
         if longest > MAX_STEP_PS:
             raise SimulatorError(

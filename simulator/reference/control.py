@@ -101,6 +101,7 @@ class Control:
     def _switch_off_empty(self, now_ps: int) -> None:
         for power, gang in zip(self.power, self.gangs, strict=True):
             if power.state == LEAVING and not gang.outstanding:
+                gang.retire()
                 self._off(power, now_ps)
 
     def _off(self, power: Power, now_ps: int) -> None:

@@ -61,13 +61,20 @@ class Gang:
         for member, _ in working:
             member.start(now_ps, longest_ps)
 
+    def retire(self) -> None:
+        """Those that have finished give up seat and blocks, before a step is computed in vain."""
+        for member in self.members:
+            member.retire()
+
     def lose(self, now_ps: int) -> list[Request]:
         """All engines fail; returns their requests."""
         return [request for member in self.members for request in member.lose(now_ps)]
 
     def wake_ps(self, now_ps: int) -> int | None:
-        """When, after now, a step could begin though nothing ends or arrives: never."""
-        return None
+        """When, after now, a step could begin though nothing ends or arrives: when a transfer from the host is done."""
+        if any(member.end_ps is not None for member in self.members):
+            return None
+        return min((wake for member in self.members if (wake := member.wake_ps(now_ps)) is not None), default=None)
 
 
 @dataclass(slots=True, eq=False)
@@ -128,6 +135,8 @@ class Pipeline(Gang):
         return end_ps - now_ps
 
     def wake_ps(self, now_ps: int) -> int | None:
-        """When the first stage gets free for a lane that waits for it."""
-        ready = any(lane.end_ps is None and lane.busy for lane in self.members)
-        return self.stage_end_ps[0] if ready and self.stage_end_ps[0] > now_ps else None
+        """When the first stage gets free, or a transfer from the host is done, for a lane that waits for it."""
+        if self.stage_end_ps[0] > now_ps:
+            ready = any(lane.end_ps is None and lane.busy for lane in self.members)
+            return self.stage_end_ps[0] if ready else None
+        return min((wake for lane in self.members if (wake := lane.wake_ps(now_ps)) is not None), default=None)

@@ -53,7 +53,7 @@ def refusal(admission: Admission, request: Request, replica: Replica) -> tuple[i
     """(Outcome, reason) of a request that the chosen engine turns away; one that was at a replica before is taken."""
     if request.replica != NEVER:
         return None
-    if admission.max_waiting is not None and len(replica.queues.waiting) >= admission.max_waiting:
+    if admission.max_waiting is not None and replica.waiting >= admission.max_waiting:
         return REJECTED, QUEUE_FULL
     if replica.queues.pool.used >= admission.kv_limit_blocks(replica.config.num_blocks):
         return REJECTED, KV_FULL

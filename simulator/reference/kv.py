@@ -56,27 +56,33 @@ class KvManager:
         """How many of these keys are found in the table before the first that is not."""
         return next((i for i, key in enumerate(keys) if self.pool.find((table, key)) == NOWHERE), len(keys))
 
-    def lacking(self, hits: Hits, tokens: int, *, whole: bool) -> int:
+    def swapped(self, request: Request) -> Hits:
+        """A request whose blocks are in host memory, as it comes back: its tokens are computed, but have no place."""
+        useless = [self._useless(request.computed, window) for window in self.windows]
+        return Hits(request.computed, [[NOWHERE] * gone for gone in useless])
+
+    def lacking(self, hits: Hits, tokens: int, whole_tokens: int = 0) -> int:
         """Free blocks that a request with these hits takes to hold `tokens` tokens.
 
-        whole  tokens are the whole prompt: of a window's table no more is asked than it ever holds
+        whole_tokens  and all of so many, which are not there at the same time: of a window's table no more is asked
+                      than it ever holds
         """
         return sum(
-            max(0, self._blocks(tokens, window, whole=whole) - len(table)) + self.pool.unreferenced(table)
+            max(0, self._reach(tokens, whole_tokens, window) - len(table)) + self.pool.unreferenced(table)
             for table, window in zip(hits.tables, self.windows, strict=True)
         )
 
-    def enter(self, request: Request, hits: Hits, tokens: int) -> None:
-        """The request is admitted: it holds its hits, and takes blocks for `tokens` tokens in all."""
+    def enter(self, request: Request, hits: Hits, tokens: int, whole_tokens: int = 0) -> None:
+        """The request is admitted: it holds its hits, and takes blocks for `tokens` tokens in all; see `lacking`."""
         for table in hits.tables:
             self.pool.hold(table)
         request.tables, request.computed, request.published = hits.tables, hits.tokens, len(hits.tables[0])
         request.begun = False
-        self._take(request, tokens)
+        self._take(request, tokens, whole_tokens)
 
     def lacking_received(self, hits: Hits, target: int) -> int:
         """As `lacking`, for a request whose KV comes from elsewhere, all but the last of `target` tokens."""
-        return self.lacking(self._trimmed(hits, target - 1), target, whole=False)
+        return self.lacking(self._trimmed(hits, target - 1), target)
 
     def receive(self, request: Request, hits: Hits, target: int) -> None:
         """Hold the hits, and take blocks for the KV that comes and for one token more."""
@@ -99,15 +105,31 @@ class KvManager:
 
     def missing(self, request: Request, tokens: int) -> int:
         """Blocks that a running request must take to compute `tokens` more, and look ahead."""
-        asked = self._places(request, tokens)
+        asked = self.places(request, tokens)
         return sum(
-            max(0, self._blocks(asked, window) - len(table))
+            max(0, self._reach(asked, 0, window) - len(table))
             for table, window in zip(request.tables, self.windows, strict=True)
         )
 
     def extend(self, request: Request, tokens: int) -> None:
         """Take the blocks that are missing."""
-        self._take(request, self._places(request, tokens))
+        self._take(request, self.places(request, tokens))
+
+    def places(self, request: Request, tokens: int) -> int:
+        """Tokens that must have a place for a request to compute `tokens` more, and look ahead."""
+        return min(request.computed + tokens + self.config.lookahead_tokens, self.config.max_model_len)
+
+    def to_come(self, request: Request, whole_tokens: int) -> int:
+        """Blocks that a running request may still have to take until it holds `whole_tokens` tokens."""
+        return sum(
+            max(0, self._reach(0, whole_tokens, window) - sum(block != NOWHERE for block in table))
+            for table, window in zip(request.tables, self.windows, strict=True)
+        )
+
+    def useful(self, request: Request) -> int:
+        """Blocks with tokens that a running request has computed and will attend to."""
+        full = -(-request.computed // self.config.block_size)
+        return sum(full - self._useless(request.computed, window) for window in self.windows)
 
     def release(self, request: Request) -> None:
         """Free all blocks of a request."""
@@ -148,20 +170,15 @@ class KvManager:
         name = content.beginnings[length]
         return min(wanted, *(self.pool.beginning((table, name), size) for table in range(len(self.windows))))
 
-    def _places(self, request: Request, tokens: int) -> int:
-        return min(request.computed + tokens + self.config.lookahead_tokens, self.config.max_model_len)
-
-    def _take(self, request: Request, tokens: int) -> None:
+    def _take(self, request: Request, tokens: int, whole_tokens: int = 0) -> None:
         for table, window in zip(request.tables, self.windows, strict=True):
-            table += self.pool.take(max(0, self._blocks(tokens, window) - len(table)))
+            table += self.pool.take(max(0, self._reach(tokens, whole_tokens, window) - len(table)))
 
-    def _blocks(self, tokens: int, window: int | None, *, whole: bool = False) -> int:
-        """Length of a table that reaches to `tokens` tokens."""
+    def _reach(self, tokens: int, whole_tokens: int, window: int | None) -> int:
+        """Length of a table that reaches to `tokens` tokens, and has as many blocks as `whole_tokens` ever take."""
         if self.contiguous:
-            tokens, whole = self.config.max_model_len, True
-        if whole:
-            return self.config.table_blocks(tokens, window)
-        return -(-tokens // self.config.block_size)
+            return self.config.table_blocks(self.config.max_model_len, window)
+        return max(-(-tokens // self.config.block_size), self.config.table_blocks(whole_tokens, window))
 
     def _useless(self, computed: int, window: int | None) -> int:
         """Leading blocks that no further token attends to."""

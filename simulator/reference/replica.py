@@ -20,6 +20,7 @@ from simulator.records import (
 )
 from simulator.reference.content import NOTHING, BlockContent, Content
 from simulator.reference.expiry import due_ps, expiry
+from simulator.reference.host import HostMemory
 from simulator.reference.kv import KvManager
 from simulator.reference.lines import make_line
 from simulator.reference.queues import Queues, Step
@@ -54,7 +55,11 @@ class Shared:
 
 
 class Replica:
-    """Its waiting line, its running list, and the step under way: `end_ps` is None while there is none."""
+    """Its waiting line, its running list, and the step under way: `end_ps` is None while there is none.
+
+    Where scheduling overlaps, `inbox` holds requests that have come since a step was scheduled last, and `finished`
+    those whose end became known after the step under way was scheduled: they keep seat and blocks until it ends.
+    """
 
     def __init__(
         self,
@@ -72,7 +77,7 @@ class Replica:
         self.hands_over = role == "prefill"
         self.emits = not self.hands_over or links is None or links.transfer.first_output == "prefill"
         self._start_empty()
-        self.step = Step()
+        self.step = Step(0)
         self.end_ps: int | None = None
         self.settled_ps = self.begun_ps = 0
         self.itl_slice: int = 0
@@ -84,11 +89,12 @@ class Replica:
         request.replica, request.joined = self.number, self.received
         self.received += 1
         request.content = self._content(request)
+        request.max_new_tokens = self.config.max_new(request.prompt_tokens, request.output_tokens)
         self.outstanding += 1
         self.outstanding_tokens += request.prompt_tokens
-        self.queues.waiting.append(request)
         if self.hands_over:
-            request.prefill_replica = self.number
+            request.prefill_replica, request.max_new_tokens = self.number, 1
+        (self.inbox if self.config.overlap_scheduling else self.queues.waiting).append(request)
 
     def receive_prefilled(self, handover: Handover) -> None:
         """A request that another engine has prefilled joins the line of those that want room for their KV."""
@@ -97,6 +103,7 @@ class Replica:
         request.replica, request.joined = self.number, self.received
         self.received += 1
         request.content = self._content(request)
+        request.max_new_tokens = self.config.max_new(request.prompt_tokens, request.output_tokens)
         self.outstanding += 1
         self.outstanding_tokens += request.prompt_tokens
         self.intake.line.append(handover)
@@ -111,9 +118,10 @@ class Replica:
         are gone; what the step has computed by now counts as work, its time only up to now."""
         if self.end_ps is not None:
             self._cut(now_ps)
-        lost = [*self.queues.running, *self.queues.waiting]
-        for request in self.queues.running:
-            request.preempted_at_ps = now_ps
+        lost = self._here()
+        for request in lost:
+            if request in self.queues.running:
+                request.preempted_at_ps = now_ps
         for request in lost:
             request.restart()
         self._start_empty()
@@ -122,7 +130,7 @@ class Replica:
     def _cut(self, now_ps: int) -> None:
         assert self.end_ps is not None
         left_ps = self.end_ps - now_ps
-        seat_ps, kv_block_ps = left_ps * len(self.queues.running), left_ps * self.queues.pool.used
+        seat_ps, kv_block_ps = left_ps * self.running, left_ps * self.queues.pool.used
         self.busy_ps -= left_ps
         self.seat_ps -= seat_ps
         self.kv_block_ps -= kv_block_ps
@@ -131,8 +139,10 @@ class Replica:
         self.end_ps, self.settled_ps = None, now_ps
 
     def _start_empty(self) -> None:
-        kv = KvManager(self.config)
-        self.queues = Queues(kv, make_line(self.config, kv))
+        kv, swap = KvManager(self.config), self.config.swap
+        self.queues = Queues(kv, make_line(self.config, kv), None if swap is None else HostMemory(swap))
+        self.inbox: list[Request] = []
+        self.finished: list[Request] = []
         self.scheduler = make_scheduler(self.config, self.queues)
         self.received = self.outstanding = self.outstanding_tokens = 0
         links = self.shared.links
@@ -147,13 +157,17 @@ class Replica:
 
     def pending_tokens(self) -> int:
         """Uncached prompt tokens, as asked for by a router, of the requests here that have no token yet."""
-        here = (*self.queues.waiting, *self.queues.running)
-        return sum(request.uncached_tokens for request in here if request.first_token_ps == NEVER)
+        return sum(request.uncached_tokens for request in self._here() if request.first_token_ps == NEVER)
+
+    def _here(self) -> list[Request]:
+        """All requests that were received and have not ended: running ones, then waiting ones in order."""
+        running = [request for request in self.queues.running if not request.ended]
+        return [*running, *self.queues.loading, *self.queues.waiting, *self.inbox]
 
     @property
     def waiting(self) -> int:
         """Requests that wait here for a seat."""
-        return len(self.queues.waiting) + (0 if self.intake is None else len(self.intake.line))
+        return len(self.queues.waiting) + len(self.inbox) + (0 if self.intake is None else len(self.intake.line))
 
     @property
     def blocks_promised(self) -> int:
@@ -164,26 +178,35 @@ class Replica:
     def busy(self) -> bool:
         """Whether there is anything to do here."""
         coming = self.intake is not None and (self.intake.line or self.intake.come)
-        return bool(self.queues.running or self.queues.waiting or coming)
+        return bool(self.queues.running or self.queues.loading or self.queues.waiting or self.inbox or coming)
+
+    @property
+    def running(self) -> int:
+        """Running requests that have not ended."""
+        return sum(not request.ended for request in self.queues.running)
 
     def hold(self, now_ps: int) -> None:
         """Who runs has kept seat and blocks since the last step ended: called where steps do not follow at once."""
-        if not self.queues.running:
+        if not self.queues.running and not self.queues.loading:
             return
         held_ps, self.settled_ps = now_ps - self.settled_ps, now_ps
-        seat_ps, kv_block_ps = held_ps * len(self.queues.running), held_ps * self.queues.pool.used
+        seat_ps, kv_block_ps = held_ps * self.running, held_ps * self.queues.pool.used
         self.seat_ps += seat_ps
         self.kv_block_ps += kv_block_ps
-        self.kv_token_ps += held_ps * self._tokens_held(Step())
+        self.kv_token_ps += held_ps * self._tokens_held(Step(now_ps))
         self.shared.bins.at(now_ps).add(Bin(seat_ps=seat_ps, kv_block_ps=kv_block_ps))
 
     def plan(self, now_ps: int) -> int | None:
         """Schedule a step and say how long it takes this engine; None where nobody can compute anything."""
-        if not self.busy:
-            return None
         self._join(now_ps)
         self._schedule(now_ps)
-        if self.intake is not None and not self.step.preempted:
+        if not self.step.chunks and (self.inbox or self.finished):
+            # Nothing is under way that this step could overlap with: all is known before it is scheduled.
+            self.retire()
+            self._empty_inbox()
+            self._schedule(now_ps)
+        self._empty_inbox()
+        if self.intake is not None and not self.step.closed:
             self.intake.serve(now_ps)
         return self._duration_ps(self.step) if self.step.chunks else None
 
@@ -198,9 +221,9 @@ class Replica:
         """Ask the scheduler; again where it only preempted, as blocks that are kept for others can bring that about."""
         while True:
             self.queues.waiting.arrange()
-            self.step = self.scheduler.schedule()
+            self.step = self.scheduler.schedule(now_ps)
             self._note_moves(self.step, now_ps)
-            if self.step.chunks or not self.step.preempted:
+            if self.step.chunks or not self.step.closed:
                 return
 
     def start(self, now_ps: int, duration_ps: int) -> None:
@@ -214,8 +237,25 @@ class Replica:
         assert self.end_ps is not None
         self.settled_ps = now_ps = self.end_ps
         self.end_ps = None
+        self.retire()
         for request, tokens in self.step.chunks:
-            self._compute(request, tokens, now_ps)
+            if not request.ended:
+                self._compute(request, tokens, now_ps)
+
+    def retire(self) -> None:
+        """Those that had finished before this step give up seat and blocks."""
+        for request in self.finished:
+            self._vacate(request)
+        self.finished.clear()
+
+    def wake_ps(self, now_ps: int) -> int | None:
+        """When, after now, a transfer from or to the host is done that an idle engine waits for."""
+        if self.end_ps is not None:
+            return None
+        heads = self.queues.loading[:1]
+        if self.queues.waiting:
+            heads.append(self.queues.waiting[0])
+        return min((request.ready_ps for request in heads if request.ready_ps > now_ps), default=None)
 
     def overdue(self, now_ps: int) -> bool:
         """Whether anyone's time here has passed."""
@@ -226,23 +266,29 @@ class Replica:
         """Between steps: let go of those whose time has passed, in order of their numbers."""
         if not self.overdue(now_ps):
             return
-        for request in sorted((*self.queues.waiting, *self.queues.running), key=lambda one: one.number):
+        for request in sorted(self._here(), key=lambda one: one.number):
             end = expiry(self.shared.admission, request, now_ps)
             if end is not None:
-                self._let_go(request)
+                self._vacate(request)
+                self._count_out(request)
                 self.shared.end(request, *end, now_ps)
 
     def due_ps(self) -> int | None:
         """The last instant of the one here whose time passes next."""
-        dues = [due_ps(self.shared.admission, one) for one in (*self.queues.waiting, *self.queues.running)]
+        dues = [due_ps(self.shared.admission, one) for one in self._here()]
         return min((due for due in dues if due is not None), default=None)
 
-    def _let_go(self, request: Request) -> None:
-        if request in self.queues.running:
-            self.queues.running.remove(request)
-            self.queues.kv.release(request)
-        else:
-            self.queues.waiting.remove(request)
+    def _vacate(self, request: Request) -> None:
+        """Take the request out of the list in which it stands, if it still stands in one."""
+        queues = self.queues
+        for here in (queues.running, queues.loading, queues.waiting, self.inbox):
+            if request in here:
+                here.remove(request)
+        queues.kv.release(request)
+        if queues.host is not None:
+            queues.host.forget(request)
+
+    def _count_out(self, request: Request) -> None:
         self.outstanding -= 1
         self.outstanding_tokens -= request.prompt_tokens
 
@@ -264,7 +310,14 @@ class Replica:
             paid_ps=paid_ps,
         )
 
+    def _empty_inbox(self) -> None:
+        self.queues.waiting.extend(self.inbox)
+        self.inbox.clear()
+
     def _note_moves(self, step: Step, now_ps: int) -> None:
+        for request in step.returned:
+            request.preempted_ps += now_ps - request.preempted_at_ps
+            request.preempted_at_ps = NEVER
         for request in step.preempted:
             request.preemptions += 1
             request.preempted_at_ps = now_ps
@@ -279,7 +332,8 @@ class Replica:
 
     def _duration_ps(self, step: Step) -> int:
         prefills = [(request.computed, tokens) for request, tokens in step.chunks if request.prefilling]
-        return self.step_time.step_ps(
+        transfer_ps = 0 if self.queues.host is None else self.queues.host.take_blocking_ps()
+        return transfer_ps + self.step_time.step_ps(
             tokens=sum(tokens for _, tokens in step.chunks),
             decode_seqs=len(step.chunks) - len(prefills),
             context_tokens=sum(request.computed for request, _ in step.chunks),
@@ -292,7 +346,7 @@ class Replica:
     def _account(self, step: Step, now_ps: int, duration_ps: int) -> None:
         prefill = sum(tokens for request, tokens in step.chunks if request.prefilling)
         decode = sum(self._emitted(request, tokens) for request, tokens in step.chunks if not request.prefilling)
-        seat_ps = duration_ps * len(self.queues.running)
+        seat_ps = duration_ps * self.running
         kv_block_ps = duration_ps * self.queues.pool.used
         self.steps += 1
         self.busy_ps += duration_ps
@@ -308,7 +362,7 @@ class Replica:
     def _tokens_held(self, step: Step) -> int:
         """Tokens in the pool when the step has ended."""
         computed = {r.number: r.computed + self._computed(r, tokens) for r, tokens in step.chunks}
-        here = (*self.queues.running, *self.queues.incoming, *self.queues.outgoing)
+        here = (*self.queues.running, *self.queues.loading, *self.queues.incoming, *self.queues.outgoing)
         return self.queues.kv.tokens_held([(r, computed.get(r.number, r.computed)) for r in here])
 
     def _emitted(self, request: Request, tokens: int) -> int:
@@ -363,6 +417,10 @@ class Replica:
             self.shared.itl[self.itl_slice, itl_bin(now_ps - request.last_token_ps)] += 1
         request.last_token_ps = now_ps
         if request.generated == request.output_tokens:
-            self._let_go(request)
+            self._count_out(request)
+            if self.config.overlap_scheduling:
+                self.finished.append(request)
+            else:
+                self._vacate(request)
             late = expiry(self.shared.admission, request, now_ps)
             self.shared.end(request, *(late or (FINISHED, NO_REASON)), now_ps)

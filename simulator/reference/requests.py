@@ -17,6 +17,8 @@ class Request:
     tables    its blocks, see KvManager;  published: how many leading ones have been offered to the prefix cache
     begun     whether the block that its leading tokens reach into has been offered
     uncached_tokens  prompt tokens that the cache lacked when a router asked
+    max_new_tokens   its greatest output as the engine knows it
+    host_blocks      its blocks in host memory, where it was swapped out;  ready_ps: when its last transfer is done
     joined    how many requests its replica had received before it;  inside: counted as its tenant's
     handed_ps   when a prefill replica had computed its prompt;  joined_ps: when it ran on the decode replica
     """
@@ -38,6 +40,9 @@ class Request:
     published: int = 0
     begun: bool = False
     prefilling: bool = True
+    max_new_tokens: int = 0
+    host_blocks: int = 0
+    ready_ps: int = 0
     admitted_ps: int = NEVER
     first_token_ps: int = NEVER
     last_token_ps: int = NEVER
@@ -56,17 +61,32 @@ class Request:
     outcome: int = UNFINISHED
     reason: int = 0
 
+    @property
+    def left(self) -> int:
+        """Tokens to compute before the next token comes out."""
+        return self.target - self.computed
+
+    @property
+    def ended(self) -> bool:
+        """Its last token is out, though it may still hold a seat and blocks."""
+        return self.outcome != UNFINISHED
+
+    def start_over(self) -> None:
+        """Its blocks are gone: what it has generated becomes part of the prompt that is computed again."""
+        self.tables, self.computed, self.published, self.prefilling = [], 0, 0, True
+        self.target = self.prompt_tokens + self.generated
+
     def restart(self) -> None:
         """Its replica is lost: prompt and tokens so far are to be computed again elsewhere."""
         self.failovers += 1
-        self.tables, self.computed, self.published, self.prefilling = [], 0, 0, True
-        self.target = self.prompt_tokens + self.generated
+        self.host_blocks = self.ready_ps = 0
+        self.start_over()
 
 
 def unservable_reason(config: EngineConfig, prompt_tokens: int, output_tokens: int) -> int:
     """Why a request can never be served (index into REASONS), 0 if it can."""
     if prompt_tokens + output_tokens > config.max_model_len:
         return TOO_LONG_FOR_CONTEXT
-    if config.final_blocks(prompt_tokens, output_tokens) > config.num_blocks:
+    if not config.pool_holds(prompt_tokens, output_tokens):
         return TOO_LONG_FOR_POOL
     return 0

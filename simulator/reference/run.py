@@ -4,7 +4,7 @@ At each instant: the steps that end there are settled, in the order of the repli
 in; replicas between two steps let go of requests whose time has passed; replicas come and go; what was prefilled is
 routed to decode replicas; those at the gate enter that now may, and what arrives there is routed, in the order of the
 requests; then every replica without a step under way begins one, if it has anything to compute.
-In a pipeline, steps begin also when its first stage gets free.
+In a pipeline, steps begin also when its first stage gets free, and anywhere when a transfer from the host is done.
 """
 
 from collections.abc import Callable, Sequence

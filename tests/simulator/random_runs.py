@@ -11,6 +11,7 @@ from simulator import (
     BlockHashes,
     EngineConfig,
     Fleet,
+    HostSwap,
     KvGroup,
     Pool,
     Speculation,
@@ -23,6 +24,30 @@ from simulator.fleet import ANY_LENGTH, Router
 from simulator.transfer import Link, Role, Side
 
 MAX_LENGTH = 48
+MAX_OUTPUT = 25
+
+
+@st.composite
+def schedulers(draw: st.DrawFn, *, chunked: bool, paged: bool, drafts: bool) -> dict[str, Any]:
+    """A scheduler and the knobs that only it has."""
+    names = ["vllm_v1", "vllm_v0", "tensorrt_llm", "static"]
+    name = draw(st.sampled_from(["vllm_v1", *names, "sglang"] if paged else names))
+    knobs: dict[str, Any] = {"scheduler": name, "max_new_tokens": draw(st.sampled_from([None, MAX_OUTPUT, 40]))}
+    if name not in ("vllm_v0", "static"):
+        knobs["overlap_scheduling"] = draw(st.booleans())
+    if name == "sglang":
+        knobs["mixed_chunk"] = chunked and not drafts and draw(st.booleans())
+        knobs["schedule_conservativeness"] = draw(st.sampled_from([0.0, 1.0, 0.3, 2.0]))
+    if name == "tensorrt_llm":
+        knobs["capacity_policy"] = draw(st.sampled_from(["guaranteed_no_evict", "max_utilization"]))
+    if name in ("vllm_v1", "vllm_v0") and paged and draw(st.booleans()):
+        knobs["swap"] = HostSwap(
+            host_blocks=draw(st.sampled_from([1, 5, 100])),
+            block_out_ps=draw(st.sampled_from([0, 7, 1000])),
+            block_in_ps=draw(st.sampled_from([0, 3, 1000])),
+            overlapped=draw(st.booleans()),
+        )
+    return knobs
 
 
 @st.composite
@@ -33,11 +58,14 @@ def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
     cached = draw(st.booleans()) if caching is None else caching
     groups, freeing = draw(st.one_of(st.just((KvGroup(),)), kv_groups())), draw(st.integers(0, 4)) > 0
     windowed = freeing and any(group.window_tokens for group in groups)
-    scheduler = draw(st.sampled_from(["vllm_v1", "vllm_v1", "vllm_v1", "static"]))
+    paged = bool(cached or draw(st.integers(0, 4)))
+    speculation = draw(st.one_of(st.none(), st.none(), speculations()))
+    knobs = draw(schedulers(chunked=chunked, paged=paged, drafts=speculation is not None))
+    least = seats * (1 + speculation.draft_tokens) if speculation and knobs["scheduler"] == "sglang" else seats
     return EngineConfig(
-        scheduler=scheduler,
+        **knobs,
         max_num_seqs=seats,
-        max_num_batched_tokens=draw(st.integers(seats if chunked else max(seats, MAX_LENGTH), 64)),
+        max_num_batched_tokens=draw(st.integers(least if chunked else max(least, MAX_LENGTH), 64)),
         num_blocks=max(1, draw(st.one_of(st.integers(44, 70), st.integers(20, 120))) // block_size),
         block_size=block_size,
         max_model_len=MAX_LENGTH,
@@ -47,11 +75,11 @@ def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
         isolate_tenants=cached and draw(st.integers(0, 3)) == 0,
         reserve_full_isl=draw(st.booleans()),
         watermark_ratio=draw(st.sampled_from([0.0, 0.05, 0.3])),
-        kv_allocation="paged" if cached or draw(st.integers(0, 4)) else "contiguous",
+        kv_allocation="paged" if paged else "contiguous",
         kv_groups=groups,
         free_outside_window=freeing,
-        speculation=draw(st.one_of(st.none(), st.none(), speculations())),
-        **draw(orders(scheduler, chunked, cached)),
+        speculation=speculation,
+        **draw(orders(knobs["scheduler"], chunked, cached)),
     )
 
 
@@ -147,7 +175,7 @@ def workloads(draw: st.DrawFn, config: EngineConfig, step_time: StepTime) -> Wor
     arrival = np.cumsum(rng.integers(0, 2 * mean_gap + 1, count))
     longest = draw(st.sampled_from([4, 10, 20, 30]))
     prompt = rng.integers(1, longest + 1, count)
-    output = rng.integers(1, draw(st.sampled_from([1, 4, 25, 25])) + 1, count)
+    output = rng.integers(1, draw(st.sampled_from([1, 4, MAX_OUTPUT, MAX_OUTPUT])) + 1, count)
     group = tokens = hashes = None
     content = draw(st.sampled_from(["none", "groups", "hashes"]))
     if content == "groups":
@@ -191,7 +219,8 @@ def gangs(draw: st.DrawFn, config: EngineConfig) -> EngineConfig:
     members = draw(st.integers(2, 3))
     if kind == "ranks":
         return replace(config, attention_dp_ranks=members)
-    if kind == "pipeline" and members <= min(config.max_num_seqs, config.num_blocks):
+    host_blocks = config.swap.host_blocks if config.swap else config.num_blocks
+    if kind == "pipeline" and members <= min(config.max_num_seqs, config.num_blocks, host_blocks):
         return replace(config, pipeline_stages=members)
     return config
 

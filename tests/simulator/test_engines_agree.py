@@ -23,11 +23,20 @@ def _known(fleet: Fleet) -> Fleet:
         "speculation": None,
         "order": "fcfs",
         "tenant_weights": (),
+        "overlap_scheduling": False,
+        "mixed_chunk": False,
+        "schedule_conservativeness": 1.0,
+        "capacity_policy": "guaranteed_no_evict",
+        "swap": None,
     }
     pools = tuple(
         replace(
             pool,
-            config=replace(pool.config, **plain),
+            config=replace(
+                pool.config,
+                scheduler="static" if pool.config.scheduler == "static" else "vllm_v1",
+                **plain,
+            ),
             step_time=replace(pool.step_time, window_tokens=0, window_context_ps=None),
         )
         for pool in fleet.pools

@@ -39,7 +39,7 @@ def test_requests_go_only_where_they_may_and_fit(run: FleetRun) -> None:
     for prompt, output, replica, reason, outcome in zip(*(column.tolist() for column in columns), strict=True):
         takes = [pool for pool in fleet.pools if pool.min_prompt_tokens <= prompt <= pool.max_prompt_tokens]
         fits = [pool for pool in takes if prompt + output <= pool.config.max_model_len
-                and pool.config.member.final_blocks(prompt, output) <= pool.config.member.num_blocks]  # fmt: skip
+                and pool.config.member.pool_holds(prompt, output)]  # fmt: skip
         assert (outcome == UNSERVABLE) == (not fits)
         assert replica >= 0 or outcome in (UNSERVABLE, REJECTED, TIMED_OUT)
         assert (reason == NO_POOL) == (not takes)

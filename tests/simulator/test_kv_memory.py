@@ -93,7 +93,9 @@ def test_step_time_counts_the_context_of_a_window() -> None:
     times = StepTime(np.full(9, 100), zeros, zeros, window_tokens=9, window_context_ps=np.full(2, 1000))
     workload = Workload(np.array([0]), np.array([20]), np.array([3]))
     log = simulate(one, times, workload, engine="reference")
-    assert log.end_ps == 5 * 100 + 1000 * (0 + 8 + 9 + 9 + 9)  # before the steps 0, 8, 16, 20 and 21 tokens are computed
+    assert log.end_ps == 5 * 100 + 1000 * (
+        0 + 8 + 9 + 9 + 9
+    )  # before the steps 0, 8, 16, 20 and 21 tokens are computed
 
 
 def test_reserving_the_longest_length_wastes_what_paging_fills() -> None:

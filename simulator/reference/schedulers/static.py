@@ -2,7 +2,7 @@
 
 from simulator.config import EngineConfig
 from simulator.reference.queues import Queues, Step
-from simulator.reference.schedulers.common import admit_head, schedule_running
+from simulator.reference.schedulers.common import Room, admit_head, schedule_running
 
 
 class Static:
@@ -16,14 +16,14 @@ class Static:
         self.config, self.queues = config, queues
         self.batch_left = 0
 
-    def schedule(self) -> Step:
+    def schedule(self, now_ps: int) -> Step:
         """The next step."""
-        step = Step()
+        step = Step(now_ps)
         budget = schedule_running(self.config, self.queues, step)
         if not self.queues.running and not self.batch_left:
             self.batch_left = self._batch()
         while self.batch_left and budget > 0:
-            tokens = admit_head(self.config, self.queues, step, budget, whole=False, margin_blocks=0)
+            tokens = admit_head(self.config, self.queues, step, budget, Room())
             if not tokens:
                 break
             self.batch_left -= 1
