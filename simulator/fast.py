@@ -28,7 +28,7 @@ def simulate_fast(
     """As `simulate_reference`, bit for bit."""
     from simulator.kernels import layout, loop, power_layout, readout, state
 
-    memory = layout.lay_out(fleet, workload, draws, until_ps)
+    memory = layout.lay_out(fleet, workload, draws, word, until_ps)
     starts: list[tuple[int, int, int]] = []
     answer = state.MORE
     while answer == state.MORE:

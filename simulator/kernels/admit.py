@@ -20,6 +20,7 @@ from simulator.kernels.state import (
     CHUNKED,
     COMPUTED,
     CONTROL,
+    DRAFT_TOKENS,
     FREE,
     FREE_HITS,
     FREE_ROW,
@@ -30,7 +31,9 @@ from simulator.kernels.state import (
     LENGTH,
     LINE,
     LONGEST_CHUNK,
+    LOOKAHEAD,
     MADE,
+    MAX_LEN,
     MAX_SEQS,
     NEXT,
     NOBODY,
@@ -115,7 +118,8 @@ def form_static_batch(m: IntArray, counts: Int32Array, rep: int) -> None:
     """Let in as many waiting requests as have seats and room for their final lengths together."""
     room, members, request = m[rep + BLOCKS], 0, m[rep + LINE + FIRST]
     for _ in range(m[rep + LINE + LINE_LENGTH]):
-        room -= blocks_for(m, rep, counts[PROMPT, request] + counts[OUTPUT, request] - 1)
+        tokens = counts[PROMPT, request] + counts[OUTPUT, request] - 1
+        room -= blocks_for(m, rep, min(tokens + m[rep + DRAFT_TOKENS] + m[rep + LOOKAHEAD], m[rep + MAX_LEN]))
         if members == m[rep + MAX_SEQS] or room < 0:
             break
         members += 1

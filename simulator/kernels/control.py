@@ -59,7 +59,7 @@ from simulator.kernels.power import (
     power_of,
     switch_on,
 )
-from simulator.kernels.running import growth, residue, running_count, tokens_made
+from simulator.kernels.running import growth, residue, running_count, tokens_made, tokens_out
 from simulator.kernels.runs import Int32Array, empty_queue
 from simulator.kernels.state import (
     AREA_HIGH,
@@ -79,6 +79,7 @@ from simulator.kernels.state import (
     CONTROL,
     DECODED,
     DECODING,
+    DRAFT_TOKENS,
     END,
     EVENTS,
     FAILOVERS,
@@ -87,6 +88,7 @@ from simulator.kernels.state import (
     FIRST_PS,
     FREE,
     GAP_SHIFT,
+    HEAD,
     HEAP,
     HIST,
     KV_TOKENS_HIGH,
@@ -288,14 +290,14 @@ def _cut_stretch_short(m: IntArray, w: Int32Array, times: IntArray, counts: Int3
 def _cut_step_short(m: IntArray, rep: int, now_ps: int) -> None:
     """The full step under way was counted to its end: take back what lies after now, and the tokens' gaps."""
     left_ps = m[rep + END] - now_ps
-    tokens = m[rep + CONTEXT] + m[rep + DECODING] - m[rep + SHARED] * m[rep + BLOCK_SIZE]
+    tokens = m[rep + CONTEXT] + tokens_out(m, rep) - m[rep + SHARED] * m[rep + BLOCK_SIZE]
     for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
         tokens += m[m[place] + COMPUTED] + m[m[place] + CHUNK]
     m[rep + BUSY] -= left_ps
     add_product(m, rep + SEAT_HIGH, running_count(m, rep), -left_ps)
     add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], -left_ps)
     add_product(m, rep + KV_TOKENS_HIGH, tokens, -left_ps)
-    if m[rep + DECODING] > 0:
+    if m[rep + DECODING] > 0 and m[rep + DRAFT_TOKENS] == 0:
         add_gap(m, rep, m[rep + END] - m[rep + NOW], -m[rep + DECODING])
 
 
@@ -315,7 +317,8 @@ def _carry_all(m: IntArray, times: IntArray, counts: Int32Array, rep: int, now_p
     heap = m[rep + HEAP]
     for place in range(m[rep + DECODING]):
         row = m[heap + 2 * place + 1]
-        _carry(m, times, counts, row, tokens_made(m, rep, row), m[rep + NOW], now_ps)
+        last_ps = m[rep + NOW] if m[rep + DRAFT_TOKENS] == 0 else m[row + LAST_TOKEN]
+        _carry(m, times, counts, row, tokens_made(m, rep, row), last_ps, now_ps)
     chunks = m[rep + CHUNKS]
     for place in range(m[rep + CHUNK_COUNT]):
         row = m[chunks + place]
@@ -342,7 +345,7 @@ def _empty(m: IntArray, w: Int32Array, rep: int, power: int) -> None:
     """The replica begins anew, without requests, KV and cache: its state is as at the start, but for what it has
     measured."""
     start = m[power + START]
-    for word in range(END, STEPS):
+    for word in range(HEAD, STEPS):
         if word < GAP_SHIFT or word > PEAK:
             m[rep + word] = m[start + word]
     for word in range(BEGINNINGS, REPLICA_SIZE):

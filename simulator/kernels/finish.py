@@ -72,6 +72,7 @@ def _emit(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
             measure_first_token(m, times, rep, m[row + REQUEST])
     else:
         add_gap(m, rep, m[CLOCK] - m[row + LAST_TOKEN], 1)
+    m[row + LAST_TOKEN] = m[CLOCK]
     m[row + MADE] += 1
     if m[row + MADE] == m[row + LENGTH]:
         _leave(m, w, times, counts, rep, row, m[row + COMPUTED])

@@ -4,7 +4,7 @@ A place is two words, DUE and the row; DECODING counts the places.
 """
 
 from simulator.kernels.compile import kernel
-from simulator.kernels.state import DECODING, DUE, HEAP, HEAP_AT, RANK
+from simulator.kernels.state import DECODING, HEAP, HEAP_AT, RANK
 from simulator.steptime import IntArray
 
 
@@ -50,10 +50,16 @@ def _sink(m: IntArray, heap: int, end: int, place: int, due: int, row: int) -> N
 
 
 @kernel
-def heap_push(m: IntArray, rep: int, row: int) -> None:
-    """Add a row whose DUE and RANK are set, before DECODING counts it."""
+def heap_push(m: IntArray, rep: int, row: int, due: int) -> None:
+    """Add a row whose RANK is set, before DECODING counts it."""
     heap = m[rep + HEAP]
-    _rise(m, heap, heap + 2 * m[rep + DECODING], m[row + DUE], row)
+    _rise(m, heap, heap + 2 * m[rep + DECODING], due, row)
+
+
+@kernel
+def heap_hasten(m: IntArray, rep: int, row: int, due: int) -> None:
+    """Let the row come earlier, with `due`."""
+    _rise(m, m[rep + HEAP], m[row + HEAP_AT], due, row)
 
 
 @kernel

@@ -9,6 +9,7 @@ from simulator.admission import NO_LIMITS
 from simulator.config import EngineConfig
 from simulator.errors import SimulatorError
 from simulator.fleet import Fleet, Pool
+from simulator.hashing import mixed
 from simulator.kernels import state as s
 from simulator.kernels.begun import BEGINNING_WORDS
 from simulator.kernels.fleet_layout import FleetLayout
@@ -42,8 +43,8 @@ class Memory(NamedTuple):
         return replicas
 
 
-def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | None) -> Memory:
-    """Everything empty, idle and free."""
+def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_ps: int | None) -> Memory:
+    """Everything empty, idle and free; `draws` for the router, `word` for drafts."""
     _refuse_unknown(fleet)
     words, cache_words = Words(s.FLEET_SIZE), Words(RUN_WORDS)
     header = _fleet_header(fleet, workload, words, until_ps)
@@ -62,6 +63,7 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, until_ps: int | N
     m, w = np.zeros(words.end, np.int64), np.zeros(cache_words.end, np.int32)
     for field, value in header.items():
         m[field] = value
+    m[s.WORD] = mixed(word)
     _plant(m, int(m[s.EVENTS]), len(fleet), s.FAR_PS)
     _plant(m, int(m[s.LOADS]), len(fleet.gangs), 0)
     first_gang = 0
@@ -99,7 +101,7 @@ def _refuse_unknown(fleet: Fleet) -> None:
         "scheduler": any(pool.config.scheduler not in ("vllm_v1", "static") for pool in fleet.pools),
         "overlap_scheduling": any(pool.config.overlap_scheduling for pool in fleet.pools),
         "swap": any(pool.config.swap is not None for pool in fleet.pools),
-        "speculation": any(pool.config.speculation is not None for pool in fleet.pools),
+        "speculation": any(pool.config.speculation is not None and pool.config.gang > 1 for pool in fleet.pools),
     }
     for field, given in unknown.items():
         if given:
@@ -146,14 +148,15 @@ class _PoolLayout:
         config = self.config
         self.tables = (
             pool.step_time.tokens_ps[: config.max_num_batched_tokens + 1],
-            pool.step_time.seats_ps[: config.max_num_seqs + 1],
+            _seats_ps(config, pool.step_time),
             pool.step_time.context_ps[: config.max_num_seqs + 1],
+            np.array(() if config.speculation is None else config.speculation.thresholds, np.int64),
         )
         self.tables_at = [words.take(len(table)) for table in self.tables]
         self.longest = longest_tokens(config)
         self.names: Names | None = None
         self.fields = _config_fields(config, pool.step_time) | dict(
-            zip((s.TOKENS_PS, s.SEATS_PS, s.CONTEXT_PS), self.tables_at, strict=True)
+            zip((s.TOKENS_PS, s.SEATS_PS, s.CONTEXT_PS, s.THRESHOLDS), self.tables_at, strict=True)
         )
         if config.enable_prefix_caching:
             self.names = name_blocks(config, workload)
@@ -204,6 +207,14 @@ class _PoolLayout:
             w[self.spans_at : self.spans_at + spans.size] = spans
 
 
+def _seats_ps(config: EngineConfig, step_time: StepTime) -> IntArray:
+    """Time by decoding sequences in the step, drafting for them included."""
+    seats_ps = step_time.seats_ps[: config.max_num_seqs + 1]
+    if config.speculation is None or step_time.draft_ps is None:
+        return seats_ps
+    return seats_ps + step_time.draft_ps[: config.max_num_seqs + 1]
+
+
 def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
     size, continuous = config.block_size, config.scheduler == "vllm_v1"
     return {
@@ -219,6 +230,9 @@ def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
         s.CONTIGUOUS: config.blocks_for(config.max_model_len) if config.kv_allocation == "contiguous" else 0,
         s.STATIC: config.scheduler == "static",
         s.CACHING: config.enable_prefix_caching,
+        s.MAX_LEN: config.max_model_len,
+        s.DRAFT_TOKENS: config.decode_tokens - 1,
+        s.LOOKAHEAD: config.lookahead_tokens,
         s.MAX_JUMP: longest_jump(config, step_time),
         s.PAIR_PS: step_time.prefill_pair_ps,
         s.SEQ_PS: step_time.prefill_seq_ps,
@@ -229,7 +243,9 @@ def longest_tokens(config: EngineConfig) -> int:
     """Prompt and output together of the longest request that a replica can serve; 0: none."""
     if config.kv_allocation == "contiguous":
         return config.max_model_len if config.blocks_for(config.max_model_len) <= config.num_blocks else 0
-    return min(config.max_model_len, config.num_blocks * config.block_size + 1)
+    if config.blocks_for(config.max_model_len) <= config.num_blocks:
+        return config.max_model_len
+    return config.num_blocks * config.block_size + 2 - config.decode_tokens - config.lookahead_tokens
 
 
 def longest_jump(config: EngineConfig, step_time: StepTime) -> int:

@@ -3,7 +3,7 @@
 from simulator.kernels.compile import kernel
 from simulator.kernels.prefix import release_blocks, seat_blocks, take_blocks
 from simulator.kernels.runs import Int32Array
-from simulator.kernels.state import BLOCK_BITS, BLOCK_SIZE, CACHING, CONTIGUOUS, FREE
+from simulator.kernels.state import BLOCK_BITS, BLOCK_SIZE, CACHING, CONTIGUOUS, FREE, ROW_HELD
 from simulator.steptime import IntArray
 
 
@@ -20,10 +20,11 @@ def blocks_for(m: IntArray, rep: int, tokens: int) -> int:
 @kernel
 def take_at_admission(m: IntArray, w: Int32Array, rep: int, row: int, tokens: int) -> None:
     """Blocks for the first `tokens` tokens of a request that takes a seat; cached ones are shared."""
+    m[row + ROW_HELD] = blocks_for(m, rep, tokens)
     if m[rep + CACHING] == 0:
-        m[rep + FREE] -= blocks_for(m, rep, tokens)
+        m[rep + FREE] -= m[row + ROW_HELD]
     else:
-        seat_blocks(m, w, rep, row, blocks_for(m, rep, tokens))
+        seat_blocks(m, w, rep, row, m[row + ROW_HELD])
 
 
 @kernel
@@ -38,7 +39,7 @@ def take(m: IntArray, w: Int32Array, rep: int, blocks: int) -> None:
 @kernel
 def give_back(m: IntArray, w: Int32Array, rep: int, row: int, computed: int, preempted: bool) -> None:
     """All blocks of a request that has computed `computed` tokens."""
-    blocks = blocks_for(m, rep, computed)
+    blocks = max(m[row + ROW_HELD], blocks_for(m, rep, computed))
     if m[rep + CACHING] == 0:
         m[rep + FREE] += blocks
     else:

@@ -12,6 +12,7 @@ from simulator.kernels.state import (
     CHUNKS,
     COMPUTED,
     DECODING,
+    DRAFT_TOKENS,
     FREE,
     LAST_TOKEN,
     LINE,
@@ -66,8 +67,20 @@ def _stop_last_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -
 def _stop_tail(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> None:
     row = m[rep + TAIL]
     m[row + MADE] = tokens_made(m, rep, row)
-    m[row + LAST_TOKEN] = m[rep + SETTLED]
+    if m[rep + DRAFT_TOKENS] == 0:
+        m[row + LAST_TOKEN] = m[rep + SETTLED]
     _stop(m, w, counts, rep, row, leave_decoding(m, rep, row))
+
+
+@kernel
+def stop_last(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> int:
+    """The last of the running list falls; returns its row."""
+    row, last = m[rep + TAIL], _last_chunk(m, rep)
+    if last != NOBODY and (row == NOBODY or m[last + RANK] > m[row + RANK]):
+        _stop_last_chunk(m, w, counts, rep)
+        return last
+    _stop_tail(m, w, counts, rep)
+    return int(row)
 
 
 @kernel

@@ -11,7 +11,10 @@ from simulator.kernels.state import (
     CONTEXT,
     CONTIGUOUS,
     DECODING,
+    DRAFT_TOKENS,
     DUE,
+    FAR_PS,
+    HEAD,
     HIST,
     LENGTH,
     MADE,
@@ -20,6 +23,7 @@ from simulator.kernels.state import (
     ORDER,
     PREV,
     RANK,
+    STEP_OUT,
     STEPS,
     TAIL,
     TARGET,
@@ -39,6 +43,12 @@ def residue(m: IntArray, rep: int, number: int) -> int:
 def growth(m: IntArray, rep: int) -> int:
     """Blocks that the decoding sequences begin in the next step."""
     return int(m[m[rep + HIST] + residue(m, rep, m[rep + STEPS])])
+
+
+@kernel
+def _count_growth(m: IntArray, rep: int, row: int, change: int) -> None:
+    if m[rep + CONTIGUOUS] == 0 and m[rep + DRAFT_TOKENS] == 0:
+        m[m[rep + HIST] + residue(m, rep, -m[row + BASE])] += change
 
 
 @kernel
@@ -65,6 +75,8 @@ def _link(m: IntArray, rep: int, row: int) -> None:
     m[row + PREV], m[row + NEXT] = before, after
     if before != NOBODY:
         m[before + NEXT] = row
+    else:
+        m[rep + HEAD] = row
     if after != NOBODY:
         m[after + PREV] = row
     else:
@@ -77,11 +89,10 @@ def join_decoding(m: IntArray, rep: int, row: int) -> None:
     m[row + DUE] = m[rep + STEPS] + m[row + LENGTH] - m[row + MADE]
     m[row + BASE] = m[row + TARGET] - m[rep + STEPS]
     _link(m, rep, row)
-    heap_push(m, rep, row)
+    heap_push(m, rep, row, m[row + DUE] if m[rep + DRAFT_TOKENS] == 0 else FAR_PS)
     m[rep + DECODING] += 1
     m[rep + CONTEXT] += m[row + TARGET]
-    if m[rep + CONTIGUOUS] == 0:
-        m[m[rep + HIST] + residue(m, rep, -m[row + BASE])] += 1
+    _count_growth(m, rep, row, 1)
 
 
 @kernel
@@ -90,6 +101,8 @@ def leave_decoding(m: IntArray, rep: int, row: int) -> int:
     before, after = m[row + PREV], m[row + NEXT]
     if before != NOBODY:
         m[before + NEXT] = after
+    else:
+        m[rep + HEAD] = after
     if after != NOBODY:
         m[after + PREV] = before
     else:
@@ -98,9 +111,22 @@ def leave_decoding(m: IntArray, rep: int, row: int) -> int:
     computed = m[row + BASE] + m[rep + STEPS]
     m[rep + DECODING] -= 1
     m[rep + CONTEXT] -= computed
-    if m[rep + CONTIGUOUS] == 0:
-        m[m[rep + HIST] + residue(m, rep, -m[row + BASE])] -= 1
+    _count_growth(m, rep, row, -1)
     return int(computed)
+
+
+@kernel
+def tokens_out(m: IntArray, rep: int) -> int:
+    """Tokens that decoding sequences make in the full step under way."""
+    return int(m[rep + DECODING] if m[rep + DRAFT_TOKENS] == 0 else m[rep + STEP_OUT])
+
+
+@kernel
+def shift(m: IntArray, rep: int, row: int, tokens: int) -> None:
+    """A decoding row got `tokens` more than one in a step, or -1 for none, of an engine that takes full steps only."""
+    m[row + BASE] += tokens
+    m[row + DUE] -= tokens
+    m[rep + CONTEXT] += tokens
 
 
 @kernel

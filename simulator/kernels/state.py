@@ -67,6 +67,7 @@ SENT: Final = 35
 SENT_WORDS: Final = 36
 SENT_TOKENS: Final = 37
 HELD_BACK: Final = 38  # 1: work waits for a time at which the run is to be over
+WORD: Final = 40  # a hash of the run's random bits, for drafts
 FLEET_SIZE: Final = 48
 
 # --- pool -----------------------------------------------------------------------------------------------------
@@ -129,6 +130,7 @@ PREEMPTED: Final = 35  # how many of the waiting ones were preempted: they have 
 DECODING: Final = 36
 CONTEXT: Final = 37  # tokens computed of the decoding sequences
 TAIL: Final = 38  # decoding row admitted last
+HEAD: Final = 22  # decoding row admitted first
 OUTSTANDING: Final = 39  # requests sent there that have not ended
 CHUNK_COUNT: Final = 40
 FREE: Final = 41  # blocks that nobody holds
@@ -181,7 +183,16 @@ GANG_NUMBER: Final = 90
 HELD: Final = 91  # in a pipeline: until when seats and blocks held between steps are counted
 PLAN_RUNNING: Final = 92  # requests in the planned step, and how long it would take alone
 PLAN_PS: Final = 93
-REPLICA_SIZE: Final = 96
+# --- replica: drafts (see `drafts.py`) --------------------------------------------------------------------------
+MAX_LEN: Final = 96  # prompt and output together
+DRAFT_TOKENS: Final = 97  # proposed to a decoding sequence in a step; 0: the engine does not speculate
+LOOKAHEAD: Final = 98  # places taken beyond a step's tokens
+THRESHOLDS: Final = 99  # [DRAFT_TOKENS] a draw below the n-th keeps at least n of them
+STEP_SEQS: Final = 100  # of the step under way: decoding sequences in it,
+STEP_TOKENS: Final = 101  # tokens that are verified for them,
+STEP_CONTEXT: Final = 102  # tokens that they have computed before,
+STEP_OUT: Final = 103  # and tokens that come out
+REPLICA_SIZE: Final = 104
 
 # --- row ------------------------------------------------------------------------------------------------------
 REQUEST: Final = 0
@@ -197,13 +208,15 @@ COMPUTED: Final = 9  # prefilling: tokens computed
 TARGET: Final = 10  # prefilling: tokens to compute
 CHUNK: Final = 11  # prefilling: tokens in this step, 0 if it has to wait
 STOPPED_AT: Final = 12  # when it was preempted
-LAST_TOKEN: Final = 13  # when its last token came out before it was preempted
+LAST_TOKEN: Final = 13  # when its last token came out, before it was preempted or with drafts
 TABLE: Final = 14  # its table in w
 RUNS: Final = 15  # runs in the table
 OFFERED: Final = 16  # blocks in them: leading ones that others can find, or could
 ROW_BEGUN: Final = 17  # the beginning that its block behind them has; 0: none
 ROW_BEGAN: Final = 18  # 1: that block has been offered
-ROW_SIZE: Final = 19
+ROW_HELD: Final = 19  # with drafts: blocks that it holds; else those that it took at admission
+EMITS: Final = 20  # decoding with drafts: tokens that come out of the step under way, of CHUNK in it
+ROW_SIZE: Final = 21
 
 # --- times, counts --------------------------------------------------------------------------------------------
 ARRIVAL: Final = 0

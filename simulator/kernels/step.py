@@ -3,10 +3,11 @@
 from simulator.kernels.accounts import add_gap, add_product, note_peak
 from simulator.kernels.admit import admit, form_static_batch
 from simulator.kernels.compile import inlined, kernel
+from simulator.kernels.drafts import keep_drafts, schedule_drafts
 from simulator.kernels.finish import finish_chunks, finish_due
 from simulator.kernels.pool import blocks_for, take
 from simulator.kernels.preempt import make_room
-from simulator.kernels.running import growth, running_count
+from simulator.kernels.running import growth, running_count, tokens_out
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     AREA_HIGH,
@@ -23,6 +24,7 @@ from simulator.kernels.state import (
     CONTEXT_PS,
     DECODED,
     DECODING,
+    DRAFT_TOKENS,
     END,
     FREE,
     KV_TOKENS_HIGH,
@@ -37,6 +39,9 @@ from simulator.kernels.state import (
     SETTLED,
     SHARED,
     STATIC,
+    STEP_CONTEXT,
+    STEP_SEQS,
+    STEP_TOKENS,
     STEPS,
     TOKENS_PS,
 )
@@ -67,11 +72,13 @@ def _chunk_sums(m: IntArray, rep: int) -> tuple[int, int, int, int, int]:
 @inlined
 def _step_ps(m: IntArray, rep: int, prompts: int, prefill: int, context: int, pairs: int) -> int:
     """Time of the step made of the decoding sequences and the prompts with these sums."""
-    decoding = m[rep + DECODING]
+    decoding, verified, computed = m[rep + DECODING], m[rep + DECODING], m[rep + CONTEXT]
+    if m[rep + DRAFT_TOKENS] > 0:
+        decoding, verified, computed = m[rep + STEP_SEQS], m[rep + STEP_TOKENS], m[rep + STEP_CONTEXT]
     duration_ps = (
-        m[m[rep + TOKENS_PS] + decoding + prefill]
+        m[m[rep + TOKENS_PS] + verified + prefill]
         + m[m[rep + SEATS_PS] + decoding]
-        + m[m[rep + CONTEXT_PS] + decoding] * (m[rep + CONTEXT] + context)
+        + m[m[rep + CONTEXT_PS] + decoding] * (computed + context)
         + m[rep + PAIR_PS] * pairs
         + m[rep + SEQ_PS] * prompts
     )
@@ -94,9 +101,12 @@ def _continue_prompts(m: IntArray, w: Int32Array, rep: int) -> int:
 @kernel
 def schedule_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
     """Running requests first, then waiting ones, none in a step that preempted; returns how many run."""
-    fell = make_room(m, w, counts, rep)
-    take(m, w, rep, growth(m, rep))
-    budget = m[rep + BUDGET] - m[rep + DECODING] - _continue_prompts(m, w, rep)
+    if m[rep + DRAFT_TOKENS] > 0:
+        fell, budget = schedule_drafts(m, w, counts, rep)
+    else:
+        fell = make_room(m, w, counts, rep)
+        take(m, w, rep, growth(m, rep))
+        budget = m[rep + BUDGET] - m[rep + DECODING] - _continue_prompts(m, w, rep)
     running = running_count(m, rep)
     if m[rep + STATIC] > 0 and m[rep + BATCH_LEFT] == 0 and running == 0:
         form_static_batch(m, counts, rep)
@@ -133,18 +143,18 @@ def start_step(m: IntArray, rep: int, running: int, duration_ps: int) -> None:
     prompts, prefill, context, pairs, idle = _chunk_sums(m, rep)
     if duration_ps == 0:
         duration_ps = _step_ps(m, rep, prompts, prefill, context, pairs)
-    decoding = m[rep + DECODING]
-    tokens = m[rep + CONTEXT] + decoding + context + prefill + idle - m[rep + SHARED] * m[rep + BLOCK_SIZE]
+    decoding, emitted = m[rep + DECODING], tokens_out(m, rep)
+    tokens = m[rep + CONTEXT] + emitted + context + prefill + idle - m[rep + SHARED] * m[rep + BLOCK_SIZE]
     m[rep + PLANNED] = 0
     m[rep + END] = m[rep + NOW] + duration_ps
     m[rep + BUSY] += duration_ps
     m[rep + PREFILLED] += prefill
-    m[rep + DECODED] += decoding
+    m[rep + DECODED] += emitted
     add_product(m, rep + SEAT_HIGH, running, duration_ps)
     add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], duration_ps)
     add_product(m, rep + KV_TOKENS_HIGH, tokens, duration_ps)
     note_peak(m, rep, tokens)
-    if decoding > 0:
+    if decoding > 0 and m[rep + DRAFT_TOKENS] == 0:
         add_gap(m, rep, m[rep + END] - m[rep + SETTLED], decoding)
 
 
@@ -153,5 +163,7 @@ def settle_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     """The step under way has ended: tokens come out, sequences finish."""
     m[rep + STEPS] += 1
     m[rep + CONTEXT] += m[rep + DECODING]
+    if m[rep + DRAFT_TOKENS] > 0:
+        keep_drafts(m, rep)
     finish_chunks(m, w, times, counts, rep)
     finish_due(m, w, times, counts, rep, m[rep + ORDER])

@@ -28,6 +28,7 @@ from simulator.kernels.state import (
     CONTIGUOUS,
     DECODED,
     DECODING,
+    DRAFT_TOKENS,
     END,
     FIRST_PS,
     FREE,
@@ -118,7 +119,9 @@ def plan_stretch(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bo
     False: the next step must be a full one.
     """
     decoding = m[rep + DECODING]
-    if decoding == 0 or m[rep + CHUNK_COUNT] > 0 or not _only_decoding(m, w, counts, rep):
+    if decoding == 0 or m[rep + CHUNK_COUNT] > 0 or m[rep + DRAFT_TOKENS] > 0:
+        return False
+    if not _only_decoding(m, w, counts, rep):
         return False
     context_ps = m[m[rep + CONTEXT_PS] + decoding]
     first_ps = m[m[rep + TOKENS_PS] + decoding] + m[m[rep + SEATS_PS] + decoding] + context_ps * m[rep + CONTEXT]

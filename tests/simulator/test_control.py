@@ -21,6 +21,7 @@ from simulator import (
 )
 from simulator.records import FINISHED
 from tests.simulator.logs import even_replica
+from tests.simulator.random_runs import speculations
 
 S = 10**12
 STEP = 10**10  # 10 ms
@@ -201,6 +202,7 @@ def controlled(draw: st.DrawFn) -> tuple[Fleet, Workload]:
         blocks=draw(st.integers(6, 30)),
         enable_prefix_caching=draw(st.booleans()),
         max_num_batched_tokens=draw(st.sampled_from([100, 20])),
+        speculation=draw(st.one_of(st.none(), speculations())),
     )
     replicas = draw(st.integers(1, 3))
     scaling = None

@@ -20,7 +20,6 @@ def _known(fleet: Fleet) -> Fleet:
         "attention_dp_ranks": 1,
         "pipeline_stages": 1,
         "kv_groups": (KvGroup(),),
-        "speculation": None,
         "order": "fcfs",
         "tenant_weights": (),
         "overlap_scheduling": False,

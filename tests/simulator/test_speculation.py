@@ -20,7 +20,7 @@ from simulator.speculation import draw
 from simulator.steptime import PS_PER_MS
 
 
-@pytest.fixture(params=["reference"])
+@pytest.fixture(params=["reference", "fast"])
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -111,6 +111,17 @@ def test_a_preempted_request_is_computed_again_without_drafts(engine: str) -> No
     assert log.preemptions.tolist() == [0, 1]
     assert log.finish_ps.tolist() == [430, 430 + 100 + 3 * 110]
     assert log.prefill_tokens == 8 + 8 + 9
+
+
+def test_the_gap_of_one_who_was_left_out_and_then_preempted_begins_with_its_last_token(engine: str) -> None:
+    tight = config(num_blocks=3, max_num_batched_tokens=4, speculation=drafts(3, 1.0))
+    log = run(engine, tight, [(0, 2, 8), (0, 2, 2)])
+    # 100: both prompts. Then the first takes the whole budget and the second block, then the third, and is done with 8;
+    # the second got nothing, fell, and computes 2 + 1 tokens from 320 on.
+    assert log.preemptions.tolist() == [0, 1]
+    assert log.finish_ps.tolist() == [320, 420]
+    gaps_ps = np.sort(np.repeat(log.itl_upper_ps, log.itl_count))
+    np.testing.assert_allclose(gaps_ps, [110, 110, 420 - 100], rtol=0.005)
 
 
 def test_a_request_without_room_for_its_drafts_is_unservable(engine: str) -> None:
