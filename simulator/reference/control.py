@@ -81,10 +81,10 @@ class Control:
         losses = [outage.at_ps for outage in self.outages][:1]
         return ready + ticks + losses + [outage.at_ps - outage.notice_ps for outage in self.warnings][:1]
 
-    def act(self, now_ps: int, at_gate: Mapping[Role, int]) -> None:
+    def act(self, now_ps: int, at_gate: Callable[[], Mapping[Role, int]]) -> None:
         """Outages, then replicas that become ready, then the autoscalers' ticks that fall on this instant.
 
-        at_gate  requests that wait for a replica of a role to be on
+        at_gate  tells requests that wait for a replica of a role to be on, those just lost included
         """
         self._switch_off_empty(now_ps)
         while self.warnings and self.warnings[0].at_ps - self.warnings[0].notice_ps <= now_ps:
@@ -96,7 +96,7 @@ class Control:
                 power.state = ON
         for scaler in self.scalers:
             if scaler.next_tick_ps <= now_ps:
-                self._tick(scaler, now_ps, at_gate[scaler.role])
+                self._tick(scaler, now_ps, at_gate()[scaler.role])
 
     def _switch_off_empty(self, now_ps: int) -> None:
         for power, gang in zip(self.power, self.gangs, strict=True):

@@ -107,7 +107,7 @@ class _Run:
             self._come_in(self.links)
         for gang in self.gangs:
             gang.expire(self.now_ps)
-        self.control.act(self.now_ps, self._stranded())
+        self.control.act(self.now_ps, self._stranded)
         self._open_gate()
         self._receive()
         if until_ps is None or self.now_ps < until_ps:

@@ -262,3 +262,10 @@ def test_everybody_is_served_whatever_comes_and_goes(run: tuple[Fleet, Workload]
     assert log.seat_ps + log.waiting_ps == int((log.finish_ps - log.arrival_ps).sum())
     assert all(0 <= replica.paid_ps <= log.end_ps for replica in log.replicas)
     assert all(replica.busy_ps <= replica.paid_ps for replica in log.replicas)
+
+
+def test_a_tick_at_the_instant_of_a_loss_counts_those_just_lost() -> None:
+    """One on, lost at 2 s sharp with a request under way: the tick there sees it at the gate and keeps the replica."""
+    scaling = rule(metric="concurrency", target=1, minimum=0)
+    log = run(Workload([S // 2], [10], [300]), 1, scaling, outages=(Outage(2 * S, 0, S),))
+    assert log.starts == ((0, 2 * S, 3 * S),)
