@@ -11,9 +11,10 @@ from typing import TypedDict
 import numpy as np
 
 from simulator.config import EngineConfig
-from simulator.engine import simulate
+from simulator.engine import simulate_fleet
 from simulator.errors import SimulatorError, require_number
 from simulator.fast import warm_up
+from simulator.fleet import Fleet, Pool
 from simulator.metrics import summarise
 from simulator.steptime import IntArray, StepTime, linear_step_time
 from simulator.traffic.arrivals import poisson_arrivals_ps, shaped_arrivals_ps
@@ -52,13 +53,16 @@ class Clocks:
 
 @dataclass(frozen=True, slots=True)
 class NamedWorkload:
-    """A configuration and a generator of one workload per replica: `replicas` of them run one after another."""
+    """A configuration and a generator of workloads: `runs` of them, which share `requests`, are run one after another,
+    each on `replicas` replicas behind a router that sends to the one with the fewest requests outstanding.
+    """
 
     max_num_seqs: int
     max_num_batched_tokens: int
     num_blocks: int
     requests: int
     generate: Callable[[int, np.random.Generator], Workload]
+    runs: int = 1
     replicas: int = 1
     max_model_len: int = MAX_MODEL_LEN
     enable_prefix_caching: bool = False
@@ -71,6 +75,10 @@ class NamedWorkload:
             max_model_len=self.max_model_len,
             enable_prefix_caching=self.enable_prefix_caching,
         )
+
+    def fleet(self) -> Fleet:
+        config = self.config()
+        return Fleet((Pool(config, benchmark_step_time(config), self.replicas),), "least_requests")
 
 
 def benchmark_step_time(config: EngineConfig) -> StepTime:
@@ -114,7 +122,8 @@ WORKLOADS: Mapping[str, NamedWorkload] = {
     "chat": NamedWorkload(256, 2048, 30_000, 100_000, _chat(8.0)),
     "pressured": NamedWorkload(256, 2048, 6_000, 100_000, _chat(14.0)),
     "prefix": NamedWorkload(256, 2048, 30_000, 12_031, _mooncake, max_model_len=131_072, enable_prefix_caching=True),
-    "week": NamedWorkload(256, 2048, 30_000, 3_600_000, _week, replicas=2),
+    "fleet": NamedWorkload(256, 2048, 30_000, 200_000, _chat(120.0), replicas=16),
+    "week": NamedWorkload(256, 2048, 30_000, 3_600_000, _week, runs=2),
 }
 
 
@@ -133,18 +142,17 @@ def run_benchmark(names: Sequence[str], clocks: Clocks, scale: float = 1.0) -> l
 
 
 def _run(name: str, named: NamedWorkload, clocks: Clocks, scale: float) -> BenchmarkRow:
-    config = named.config()
-    step_time = benchmark_step_time(config)
-    count = max(1, int(named.requests * scale) // named.replicas)
+    fleet = named.fleet()
+    count = max(1, int(named.requests * scale) // named.runs)
     output_tokens = steps = 0
     wall, cpu = clocks.wall_s(), clocks.cpu_s()
-    for rng in np.random.default_rng(SEED).spawn(named.replicas):
-        log = simulate(config, step_time, named.generate(count, rng))
+    for rng in np.random.default_rng(SEED).spawn(named.runs):
+        log = simulate_fleet(fleet, named.generate(count, rng))
         summarise(log)
         output_tokens += int(log.generated_tokens.sum())
         steps += log.steps
     wall, cpu = clocks.wall_s() - wall, clocks.cpu_s() - cpu
-    requests = count * named.replicas
+    requests = count * named.runs
     return BenchmarkRow(
         name=name,
         requests=requests,
@@ -154,11 +162,11 @@ def _run(name: str, named: NamedWorkload, clocks: Clocks, scale: float) -> Bench
         cpu_s=round(cpu, 4),
         requests_per_cpu_s=round(requests / cpu) if cpu > 0 else 0.0,
         peak_mib=round(clocks.peak_mib(), 1),
-        matches_reference=_matches(config, step_time, named, count),
+        matches_reference=_matches(fleet, named, count),
     )
 
 
-def _matches(config: EngineConfig, step_time: StepTime, named: NamedWorkload, count: int) -> bool:
+def _matches(fleet: Fleet, named: NamedWorkload, count: int) -> bool:
     workload = named.generate(count, np.random.default_rng(SEED).spawn(1)[0]).head(CHECKED_REQUESTS)
-    reference = simulate(config, step_time, workload, engine="reference")
-    return not simulate(config, step_time, workload).differences(reference)
+    reference = simulate_fleet(fleet, workload, engine="reference")
+    return not simulate_fleet(fleet, workload).differences(reference)

@@ -21,7 +21,7 @@ def served(replicas: int, router: Router, rate_rps: float, seed: int = 1) -> Eve
         fixed_tokens(1, COUNT), fixed_tokens(1, COUNT),
     )  # fmt: skip
     fleet = Fleet((Pool(config, times, replicas),), router)
-    return simulate_fleet(fleet, workload, rng=np.random.default_rng(seed + 1), engine="reference")
+    return simulate_fleet(fleet, workload, rng=np.random.default_rng(seed + 1))
 
 
 def mean_wait_ms(log: EventLog) -> float:
@@ -84,7 +84,7 @@ def cached_run(replicas: int, router: Router, rate_rps: float = 0.2) -> EventLog
         poisson_arrivals_ps(rate_rps, count, rng), fixed_tokens(1000, count), fixed_tokens(2, count),
         rng.integers(0, 40, count), np.full(count, 960),
     )  # fmt: skip
-    return simulate_fleet(Fleet((pool,), router), workload, rng=rng, engine="reference")
+    return simulate_fleet(Fleet((pool,), router), workload, rng=rng)
 
 
 def hits(log: EventLog) -> float:

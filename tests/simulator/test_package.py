@@ -121,3 +121,9 @@ def test_the_benchmark_counts_what_it_ran_and_agrees_with_the_reference() -> Non
     assert row["output_tokens"] == 200 * 128
     assert row["requests_per_cpu_s"] == pytest.approx(200 / row["cpu_s"])
     assert row["matches_reference"]
+
+
+def test_the_benchmark_s_fleet_agrees_with_the_reference() -> None:
+    (row,) = run_benchmark(["fleet"], Clocks(lambda: 0.0, lambda: 0.0, lambda: 0.0), scale=0.003)
+    assert row["requests"] == 600
+    assert row["matches_reference"]
