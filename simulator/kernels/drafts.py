@@ -1,7 +1,7 @@
 """Speculative decoding: several tokens of a sequence are verified in a step, and those that are kept come out together.
 
 Every step is a full one, for which the running list is walked as the reference walks it: the budget may not suffice for
-all, and what is verified takes blocks whether it is kept or not, so each row tells how many it ROW_HELD. In the heap by
+all, and what is verified takes blocks whether it is kept or not, so each row tells how many it holds. In the heap by
 which sequences end, all stand as FAR_PS until their last step.
 """
 

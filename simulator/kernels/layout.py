@@ -101,7 +101,6 @@ def _refuse_unknown(fleet: Fleet) -> None:
         "scheduler": any(pool.config.scheduler not in ("vllm_v1", "static") for pool in fleet.pools),
         "overlap_scheduling": any(pool.config.overlap_scheduling for pool in fleet.pools),
         "swap": any(pool.config.swap is not None for pool in fleet.pools),
-        "speculation": any(pool.config.speculation is not None and pool.config.gang > 1 for pool in fleet.pools),
     }
     for field, given in unknown.items():
         if given:

@@ -17,8 +17,6 @@ Run = tuple[EngineConfig, StepTime, Workload]
 def _known(fleet: Fleet) -> Fleet:
     """The fleet without what only the reference engine knows so far."""
     plain = {
-        "attention_dp_ranks": 1,
-        "pipeline_stages": 1,
         "kv_groups": (KvGroup(),),
         "order": "fcfs",
         "tenant_weights": (),
@@ -40,8 +38,7 @@ def _known(fleet: Fleet) -> Fleet:
         )
         for pool in fleet.pools
     )
-    router = "least_requests" if fleet.router in ("prefix_affine", "kv_aware") else fleet.router
-    return replace(fleet, pools=pools, router=router, admission=NO_LIMITS)
+    return replace(fleet, pools=pools, admission=NO_LIMITS)
 
 
 def _agree(fleet: Fleet, workload: Workload, stopped_at: float | None = None) -> None:
