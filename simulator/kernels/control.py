@@ -4,7 +4,9 @@ The records stand in `power.py`.
 """
 
 from simulator.kernels.accounts import add_gap, add_product, note_peak
+from simulator.kernels.candidates import GANG_WORDS
 from simulator.kernels.compile import kernel
+from simulator.kernels.gangs import empty_stages
 from simulator.kernels.pool import take
 from simulator.kernels.power import (
     CACHE_AT,
@@ -33,6 +35,8 @@ from simulator.kernels.power import (
     QUEUE_METRIC,
     READY_AT,
     SAMPLES,
+    SAVED_SIZE,
+    SAVES,
     SCALER_COUNT,
     SCALER_FIRST,
     SCALER_SIZE,
@@ -87,6 +91,10 @@ from simulator.kernels.state import (
     FINISH,
     FIRST_PS,
     FREE,
+    GANG,
+    GANG_COUNT,
+    GANG_NUMBER,
+    GANGS,
     GAP_SHIFT,
     HEAD,
     HEAP,
@@ -97,20 +105,22 @@ from simulator.kernels.state import (
     LINE,
     LOADS,
     MADE,
+    MEMBERS,
     NOBODY,
     NOW,
     NUMBER,
+    OUTSTANDING,
     PEAK,
     PLANNED,
     RECEIVED,
     RECORDS,
     REPLICA,
     REPLICA_SIZE,
-    REPLICAS,
     REQUEST,
     RISE_PS,
     SEAT,
     SEAT_HIGH,
+    SETTLED,
     SHARED,
     STEPS,
     STOPPED_AT,
@@ -132,7 +142,7 @@ def next_control_ps(m: IntArray) -> int:
         earliest = min(earliest, m[m[control + OUTAGES] + OUTAGE_AT])
     if m[control + WARNINGS] < m[control + WARNINGS_END]:
         earliest = min(earliest, m[m[control + WARNINGS] + OUTAGE_AT])
-    for number in range(m[REPLICAS]):
+    for number in range(m[GANG_COUNT]):
         power = power_of(m, number)
         if m[power + STATE] == STARTING:
             earliest = min(earliest, m[power + READY_AT])
@@ -148,16 +158,31 @@ def _off(m: IntArray, power: int, now_ps: int) -> None:
 
 
 @kernel
-def _outstanding(m: IntArray, rep: int) -> int:
-    """Requests sent there that have not ended."""
-    return int(running_count(m, rep) + m[rep + LINE + LINE_LENGTH])
+def _first_engine(m: IntArray, number: int) -> int:
+    """The number of a replica's first engine: it has all from there to `_engines_end`."""
+    return int(m[m[m[GANGS] + GANG_WORDS * number] + NUMBER])
+
+
+@kernel
+def _engines_end(m: IntArray, number: int) -> int:
+    gang = m[m[m[GANGS] + GANG_WORDS * number] + GANG]
+    return int(_first_engine(m, number) + (m[gang + MEMBERS] if gang != 0 else 1))
+
+
+@kernel
+def _outstanding(m: IntArray, number: int) -> int:
+    """Requests sent to the replica that have not ended."""
+    total = 0
+    for engine in range(_first_engine(m, number), _engines_end(m, number)):
+        total += m[m[m[RECORDS] + engine] + OUTSTANDING]
+    return int(total)
 
 
 @kernel
 def _switch_off_empty(m: IntArray, now_ps: int) -> None:
-    for number in range(m[REPLICAS]):
+    for number in range(m[GANG_COUNT]):
         power = power_of(m, number)
-        if m[power + STATE] == LEAVING and _outstanding(m, m[m[RECORDS] + number]) == 0:
+        if m[power + STATE] == LEAVING and _outstanding(m, number) == 0:
             _off(m, power, now_ps)
 
 
@@ -199,14 +224,15 @@ def _measured(m: IntArray, scaler: int, now_ps: int) -> int:
     for number in range(m[scaler + SCALER_FIRST], m[scaler + SCALER_FIRST] + m[scaler + SCALER_COUNT]):
         if m[power_of(m, number) + STATE] != ON:
             continue
-        rep = m[m[RECORDS] + number]
-        if metric == QUEUE_METRIC:
-            total += m[rep + LINE + LINE_LENGTH]
-        elif metric == CONCURRENCY_METRIC:
-            total += _outstanding(m, rep)
-        else:
-            total += m[rep + BLOCKS] - m[rep + FREE] + _begun_blocks(m, rep, now_ps)
-            blocks += m[rep + BLOCKS]
+        for engine in range(_first_engine(m, number), _engines_end(m, number)):
+            rep = m[m[RECORDS] + engine]
+            if metric == QUEUE_METRIC:
+                total += m[rep + LINE + LINE_LENGTH]
+            elif metric == CONCURRENCY_METRIC:
+                total += m[rep + OUTSTANDING]
+            else:
+                total += m[rep + BLOCKS] - m[rep + FREE] + _begun_blocks(m, rep, now_ps)
+                blocks += m[rep + BLOCKS]
     if metric == KV_METRIC:
         return int(total * 10**6 // blocks) if blocks > 0 else -1
     return int(total + m[m[CONTROL] + STRANDED + LINE_LENGTH])
@@ -271,7 +297,7 @@ def _cut_stretch_short(m: IntArray, w: Int32Array, times: IntArray, counts: Int3
         m[rep + PLANNED] = ended
         m[rep + END] = m[rep + NOW] + stretch_ps(m[rep + FIRST_PS], m[rep + RISE_PS], ended)
         run_stretch(m, w, times, counts, rep)
-        m[rep + NOW] = m[rep + END]
+        m[rep + NOW] = m[rep + SETTLED] = m[rep + END]
     left_ps = now_ps - m[rep + NOW]
     if left_ps == 0:
         return 0
@@ -298,7 +324,7 @@ def _cut_step_short(m: IntArray, rep: int, now_ps: int) -> None:
     add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], -left_ps)
     add_product(m, rep + KV_TOKENS_HIGH, tokens, -left_ps)
     if m[rep + DECODING] > 0 and m[rep + DRAFT_TOKENS] == 0:
-        add_gap(m, rep, m[rep + END] - m[rep + NOW], -m[rep + DECODING])
+        add_gap(m, rep, m[rep + END] - m[rep + SETTLED], -m[rep + DECODING])
 
 
 @kernel
@@ -317,7 +343,7 @@ def _carry_all(m: IntArray, times: IntArray, counts: Int32Array, rep: int, now_p
     heap = m[rep + HEAP]
     for place in range(m[rep + DECODING]):
         row = m[heap + 2 * place + 1]
-        last_ps = m[rep + NOW] if m[rep + DRAFT_TOKENS] == 0 else m[row + LAST_TOKEN]
+        last_ps = m[rep + SETTLED] if m[rep + DRAFT_TOKENS] == 0 else m[row + LAST_TOKEN]
         _carry(m, times, counts, row, tokens_made(m, rep, row), last_ps, now_ps)
     chunks = m[rep + CHUNKS]
     for place in range(m[rep + CHUNK_COUNT]):
@@ -328,23 +354,26 @@ def _carry_all(m: IntArray, times: IntArray, counts: Int32Array, rep: int, now_p
 @kernel
 def _strand_all(m: IntArray, times: IntArray, counts: Int32Array, number: int) -> None:
     """The replica's requests, in order, join the stranded."""
+    first, end = _first_engine(m, number), _engines_end(m, number)
     for request in range(m[RECEIVED]):
-        if counts[REPLICA, request] != number or times[FINISH, request] >= 0:
+        engine = counts[REPLICA, request]
+        if not first <= engine < end or times[FINISH, request] >= 0:
             continue
         row = counts[SEAT, request]
         if row != NOBODY:
             _carry(m, times, counts, row, m[row + MADE], m[row + LAST_TOKEN], m[row + STOPPED_AT])
             counts[SEAT, request] = NOBODY
         counts[FAILOVERS, request] += 1
-        counts[REPLICA, request] = -2 - number
+        counts[REPLICA, request] = -2 - engine
         push_back(m, counts, m[CONTROL] + STRANDED, request)
 
 
 @kernel
-def _empty(m: IntArray, w: Int32Array, rep: int, power: int) -> None:
-    """The replica begins anew, without requests, KV and cache: its state is as at the start, but for what it has
+def _empty(m: IntArray, w: Int32Array, rep: int) -> None:
+    """The engine begins anew, without requests, KV and cache: its state is as at the start, but for what it has
     measured."""
-    start = m[power + START]
+    saved = m[m[CONTROL] + SAVES] + SAVED_SIZE * m[rep + NUMBER]
+    start = m[saved + START]
     for word in range(HEAD, STEPS):
         if word < GAP_SHIFT or word > PEAK:
             m[rep + word] = m[start + word]
@@ -352,21 +381,17 @@ def _empty(m: IntArray, w: Int32Array, rep: int, power: int) -> None:
         m[rep + word] = m[start + word]
     for place in range(m[rep + BLOCK_SIZE]):
         m[m[rep + HIST] + place] = 0
-    for place in range(m[power + CACHE_AT], m[power + CACHE_END]):
+    for place in range(m[saved + CACHE_AT], m[saved + CACHE_END]):
         w[place] = 0
     if m[rep + CACHING] > 0:
         empty_queue(m, w, rep)
     tree_set(m, m[EVENTS], m[rep + NUMBER], FAR_PS)
-    tree_set(m, m[LOADS], m[rep + NUMBER], 0)
+    tree_set(m, m[LOADS], m[rep + GANG_NUMBER], 0)
 
 
 @kernel
-def _lose(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, outage: int, now_ps: int) -> None:
-    number = m[outage + OUTAGE_NUMBER]
-    power, rep = power_of(m, number), m[m[RECORDS] + number]
-    m[power + WARNED] = 0
-    if m[power + STATE] == OFF or m[power + STATE] == STARTING:
-        return
+def _stop_engine(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, now_ps: int) -> None:
+    """What the engine has under way ends now, without result; its requests take along what they have."""
     cut = 0
     if m[rep + END] == FAR_PS:
         m[rep + NOW] = now_ps
@@ -377,8 +402,21 @@ def _lose(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, outag
         _cut_step_short(m, rep, now_ps)
     _carry_all(m, times, counts, rep, now_ps)
     m[rep + STEPS] += cut
+
+
+@kernel
+def _lose(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, outage: int, now_ps: int) -> None:
+    number = m[outage + OUTAGE_NUMBER]
+    power = power_of(m, number)
+    m[power + WARNED] = 0
+    if m[power + STATE] == OFF or m[power + STATE] == STARTING:
+        return
+    empty_stages(m, m[m[m[GANGS] + GANG_WORDS * number] + GANG], now_ps)
+    for engine in range(_first_engine(m, number), _engines_end(m, number)):
+        _stop_engine(m, w, times, counts, m[m[RECORDS] + engine], now_ps)
     _strand_all(m, times, counts, number)
-    _empty(m, w, rep, power)
+    for engine in range(_first_engine(m, number), _engines_end(m, number)):
+        _empty(m, w, m[m[RECORDS] + engine])
     if m[power + STATE] == LEAVING:
         _off(m, power, now_ps)
     else:
@@ -398,7 +436,7 @@ def act(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array) -> None
     while m[control + OUTAGES] < m[control + OUTAGES_END] and m[m[control + OUTAGES] + OUTAGE_AT] <= now_ps:
         _lose(m, w, times, counts, m[control + OUTAGES], now_ps)
         m[control + OUTAGES] += OUTAGE_SIZE
-    for number in range(m[REPLICAS]):
+    for number in range(m[GANG_COUNT]):
         power = power_of(m, number)
         if m[power + STATE] == STARTING and m[power + READY_AT] <= now_ps:
             m[power + STATE] = ON

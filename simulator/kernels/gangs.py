@@ -13,6 +13,7 @@ from simulator.kernels.state import (
     AREA_HIGH,
     BIN_END,
     BLOCKS,
+    CLOCK,
     DUMMY_PS,
     END,
     EVENTS,
@@ -21,7 +22,6 @@ from simulator.kernels.state import (
     GANG,
     GANG_TURN,
     HELD,
-    HELD_BACK,
     IN_STEP,
     KIND,
     KV_TOKENS_HIGH,
@@ -34,6 +34,7 @@ from simulator.kernels.state import (
     PLAN_PS,
     PLAN_RUNNING,
     RECORDS,
+    REPLICAS,
     SEAT_HIGH,
     SETTLED,
     STAGES,
@@ -114,7 +115,7 @@ def _begin_in_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arr
 def _hold(m: IntArray, rep: int, now_ps: int) -> None:
     """Who runs has kept seat and blocks since the lane's last step ended."""
     running, held_ps = running_count(m, rep), now_ps - max(m[rep + SETTLED], m[rep + HELD])
-    if running > 0:
+    if running > 0 and held_ps > 0:
         if now_ps >= m[rep + BIN_END]:
             turn_bin(m, rep, now_ps)
         add_product(m, rep + SEAT_HIGH, running, held_ps)
@@ -161,11 +162,34 @@ def _wait_for_stage(m: IntArray, gang: int, now_ps: int) -> None:
     for place in range(m[gang + MEMBERS]):
         rep = _member(m, gang, place)
         if m[rep + END] == FAR_PS and (m[rep + LINE + LINE_LENGTH] > 0 or running_count(m, rep) > 0):
-            if free_ps >= m[UNTIL]:
-                m[HELD_BACK] = 1
-            elif free_ps > now_ps:
+            if now_ps < free_ps < m[UNTIL]:
                 tree_set(m, m[EVENTS], m[rep + NUMBER], free_ps)
             return
+
+
+@kernel
+def empty_stages(m: IntArray, gang: int, now_ps: int) -> None:
+    """The gang is lost: a pipeline's stages are empty, and who waited for them has kept his seat until now."""
+    if gang == 0 or m[gang + KIND] == IN_STEP:
+        return
+    for place in range(m[gang + MEMBERS]):
+        rep = _member(m, gang, place)
+        if m[rep + END] == FAR_PS:
+            _hold(m, rep, now_ps)
+        m[m[gang + STAGES] + place] = now_ps
+
+
+@kernel
+def work_waits(m: IntArray) -> bool:
+    """Somebody in a pipeline waits for its first stage to get free."""
+    for number in range(m[REPLICAS]):
+        rep = m[m[RECORDS] + number]
+        gang = m[rep + GANG]
+        if gang == 0 or m[gang + KIND] == IN_STEP or m[rep + END] != FAR_PS or m[m[gang + STAGES]] <= m[CLOCK]:
+            continue
+        if m[rep + LINE + LINE_LENGTH] > 0 or running_count(m, rep) > 0:
+            return True
+    return False
 
 
 @kernel

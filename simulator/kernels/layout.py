@@ -93,7 +93,6 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_
 def _refuse_unknown(fleet: Fleet) -> None:
     """What only the reference engine knows so far."""
     unknown = {
-        "autoscaling": fleet.controlled and any(pool.config.gang > 1 for pool in fleet.pools),
         "kv_groups": any(pool.config.windows != (None,) or pool.step_time.window_tokens for pool in fleet.pools),
         "order": any(pool.config.order != "fcfs" for pool in fleet.pools),
         "admission": fleet.admission != NO_LIMITS,

@@ -9,7 +9,7 @@ from simulator.kernels.admit import anyone_waiting
 from simulator.kernels.arrive import next_arrival_ps
 from simulator.kernels.compile import entry, inlined
 from simulator.kernels.control import act, next_control_ps
-from simulator.kernels.gangs import begin_gang
+from simulator.kernels.gangs import begin_gang, work_waits
 from simulator.kernels.pointers import arena, columns
 from simulator.kernels.power import MOST_STARTS, STARTS_COUNT
 from simulator.kernels.reached import list_reached
@@ -27,7 +27,6 @@ from simulator.kernels.state import (
     EVENTS,
     FAR_PS,
     GANG,
-    HELD_BACK,
     LISTED,
     MORE,
     NOW,
@@ -105,7 +104,7 @@ def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dr
         other_ps = min(arrival_ps, _control_ps(m, end_ps, arrival_ps))
         now_ps = min(end_ps, other_ps)
         if end_ps == FAR_PS and (other_ps == FAR_PS or other_ps >= m[UNTIL]):
-            if other_ps != FAR_PS or m[HELD_BACK] > 0:
+            if other_ps != FAR_PS or work_waits(m):
                 m[CLOCK] = max(m[CLOCK], m[UNTIL])
             for number in range(m[REPLICAS]):
                 tell_series(m, m[m[RECORDS] + number])

@@ -3,7 +3,8 @@
 Where nothing is controlled, m[CONTROL] is 0. Else it is the offset of a record:
 
   m[control + ...]  the line of stranded requests, the scalers, the outages ahead, the starts to be reported
-  m[power + ...]    one record per replica, by number, from POWERS on
+  m[power + ...]    one record per replica, by gang, from POWERS on
+  m[saved + ...]    one record per engine, by number, from SAVES on
   m[scaler + ...]   one record per autoscaled pool, from SCALERS to SCALERS_END
 
 Outages are records of OUTAGE_SIZE words in order of time, and once more in order of warning.
@@ -14,7 +15,7 @@ from typing import Final
 from simulator.kernels.arrive import takes
 from simulator.kernels.compile import kernel
 from simulator.kernels.runs import Int32Array
-from simulator.kernels.state import ARRIVAL, CONTROL, FINISH, FIRST_TOKEN, NUMBER, OUTPUT
+from simulator.kernels.state import ARRIVAL, CONTROL, FINISH, FIRST_TOKEN, GANG_NUMBER, OUTPUT
 from simulator.steptime import IntArray
 
 # --- control ----------------------------------------------------------------------------------------------------
@@ -28,7 +29,7 @@ WARNINGS_END: Final = 8
 STARTS: Final = 9  # [.., 3] replica, asked, ready: taken out between calls
 STARTS_COUNT: Final = 10
 POWERS: Final = 11
-CHOICE: Final = 12  # list: replicas among which the router may choose
+SAVES: Final = 12
 CONTROL_SIZE: Final = 13
 
 OUTAGE_AT: Final = 0  # in the list of warnings: when the warning comes
@@ -41,14 +42,16 @@ READY_AT: Final = 1
 SINCE: Final = 2
 PAID: Final = 3
 WARNED: Final = 4
-START: Final = 5  # what the replica's record said at the start, to begin anew after a loss
-CACHE_AT: Final = 6  # its part of w
-CACHE_END: Final = 7
-POWER_SIZE: Final = 8
+POWER_SIZE: Final = 5
 OFF: Final = 0
 STARTING: Final = 1
 ON: Final = 2
 LEAVING: Final = 3
+
+START: Final = 0  # what the engine's record said at the start, to begin anew after a loss
+CACHE_AT: Final = 1  # its part of w
+CACHE_END: Final = 2
+SAVED_SIZE: Final = 3
 
 SCALER_FIRST: Final = 0  # number of the pool's first replica
 SCALER_COUNT: Final = 1
@@ -143,7 +146,7 @@ def wake(m: IntArray, counts: Int32Array, request: int, now_ps: int) -> None:
 @kernel
 def measure(m: IntArray, rep: int, metric: int, value_ps: int) -> None:
     """A request of the replica has had its first token, or its last, after this time (per token)."""
-    control, number = m[CONTROL], m[rep + NUMBER]
+    control, number = m[CONTROL], m[rep + GANG_NUMBER]
     for scaler in range(m[control + SCALERS], m[control + SCALERS_END], SCALER_SIZE):
         if m[scaler + METRIC] == metric and 0 <= number - m[scaler + SCALER_FIRST] < m[scaler + SCALER_COUNT]:
             m[scaler + SUM] += value_ps

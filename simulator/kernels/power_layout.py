@@ -23,10 +23,10 @@ class PowerLayout:
 
     def __init__(self, fleet: Fleet, first: int) -> None:
         self.fleet, self.at, self.end = fleet, first, first + p.CONTROL_SIZE
-        replicas = len(fleet)
+        replicas, engines = len(fleet.gangs), len(fleet)
         self.powers = self._take(p.POWER_SIZE * replicas)
-        self.choice = self._take(replicas)
-        self.snapshots = self._take(s.REPLICA_SIZE * replicas)
+        self.saves = self._take(p.SAVED_SIZE * engines)
+        self.snapshots = self._take(s.REPLICA_SIZE * engines)
         # Each instant may start all replicas by ticks and once more each by arrivals and losses.
         self.starts = self._take(3 * (p.MOST_STARTS + 4 * replicas + len(fleet.outages)))
         self.outages, self.warnings = (self._take(p.OUTAGE_SIZE * len(fleet.outages)) for _ in range(2))
@@ -49,17 +49,18 @@ class PowerLayout:
             p.SCALERS_END: self.scalers + p.SCALER_SIZE * len(self.rules),
             p.STARTS: self.starts,
             p.POWERS: self.powers,
-            p.CHOICE: self.choice,
+            p.SAVES: self.saves,
         }
         for field, value in fields.items():
             m[self.at + field] = value
         self._write_outages(m)
         for number, (cache_at, cache_end) in enumerate(caches):
-            power, rep = self.powers + number * p.POWER_SIZE, int(m[m[s.RECORDS] + number])
+            saved, rep = self.saves + number * p.SAVED_SIZE, int(m[m[s.RECORDS] + number])
             snapshot = self.snapshots + number * s.REPLICA_SIZE
             m[snapshot : snapshot + s.REPLICA_SIZE] = m[rep : rep + s.REPLICA_SIZE]
-            m[power + p.STATE], m[power + p.START] = p.ON, snapshot
-            m[power + p.CACHE_AT], m[power + p.CACHE_END] = cache_at, cache_end
+            m[saved + p.START], m[saved + p.CACHE_AT], m[saved + p.CACHE_END] = snapshot, cache_at, cache_end
+        for gang in range(len(self.fleet.gangs)):
+            m[self.powers + gang * p.POWER_SIZE + p.STATE] = p.ON
         for index, (place, pool) in enumerate(self.rules):
             self._write_scaler(m, index, place, pool)
 
@@ -72,7 +73,7 @@ class PowerLayout:
                 m[at + row * p.OUTAGE_SIZE : at + (row + 1) * p.OUTAGE_SIZE] = words
 
     def _write_scaler(self, m: IntArray, index: int, place: int, pool: Pool) -> None:
-        rule, first = _rule(pool), self.fleet.pool_of_replica.index(place)
+        rule, first = _rule(pool), sum(before.replicas for before in self.fleet.pools[:place])
         fields = {
             p.SCALER_FIRST: first,
             p.SCALER_COUNT: pool.replicas,

@@ -173,14 +173,14 @@ def _totals(m: IntArray, rep: int, pool: int) -> ReplicaTotals:
         num_blocks=int(m[rep + s.BLOCKS]),
         block_size=int(m[rep + s.BLOCK_SIZE]),
         max_num_seqs=int(m[rep + s.MAX_SEQS]),
-        paid_ps=paid_ps(m, int(m[rep + s.NUMBER])),
+        paid_ps=paid_ps(m, int(m[rep + s.GANG_NUMBER])),
     )
 
 
 def _series(m: IntArray) -> Series:
     first = int(m[s.SERIES])
     bins = m[first : first + SERIES_BINS * s.SUMS].reshape(SERIES_BINS, s.SUMS)
-    used = np.flatnonzero(bins[:, 0])
+    used = np.flatnonzero(bins.any(axis=1))
     bins = bins[: used[-1] + 1 if used.size else 0].copy()
 
     def wide(high: int) -> npt.NDArray[np.float64]:

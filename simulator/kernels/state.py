@@ -66,7 +66,6 @@ SENT_SPANS: Final = 34
 SENT: Final = 35
 SENT_WORDS: Final = 36
 SENT_TOKENS: Final = 37
-HELD_BACK: Final = 38  # 1: work waits for a time at which the run is to be over
 WORD: Final = 40  # a hash of the run's random bits, for drafts
 FLEET_SIZE: Final = 48
 

@@ -187,7 +187,7 @@ class Replica:
 
     def hold(self, now_ps: int) -> None:
         """Who runs has kept seat and blocks since the last step ended: called where steps do not follow at once."""
-        if not self.queues.running and not self.queues.loading:
+        if now_ps == self.settled_ps or not (self.queues.running or self.queues.loading):
             return
         held_ps, self.settled_ps = now_ps - self.settled_ps, now_ps
         seat_ps, kv_block_ps = held_ps * self.running, held_ps * self.queues.pool.used

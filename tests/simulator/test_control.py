@@ -1,5 +1,7 @@
 """Autoscaling and outages: when replicas come and go, and what that does to requests."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, reject, settings
@@ -21,7 +23,7 @@ from simulator import (
 )
 from simulator.records import FINISHED
 from tests.simulator.logs import even_replica
-from tests.simulator.random_runs import speculations
+from tests.simulator.random_runs import gangs, speculations
 
 S = 10**12
 STEP = 10**10  # 10 ms
@@ -204,6 +206,10 @@ def controlled(draw: st.DrawFn) -> tuple[Fleet, Workload]:
         max_num_batched_tokens=draw(st.sampled_from([100, 20])),
         speculation=draw(st.one_of(st.none(), speculations())),
     )
+    alone, config = config, draw(gangs(config))
+    config = replace(config, num_blocks=config.num_blocks * config.pipeline_stages)  # any request fits a lane
+    token_ps = draw(st.sampled_from([0, STEP // 40])) * np.arange(step_time.tokens_ps.size)
+    step_time = replace(step_time, tokens_ps=step_time.tokens_ps + token_ps)
     replicas = draw(st.integers(1, 3))
     scaling = None
     if draw(st.integers(0, 3)):
@@ -229,7 +235,10 @@ def controlled(draw: st.DrawFn) -> tuple[Fleet, Workload]:
         concurrency=draw(st.one_of(st.none(), st.integers(1, 5))),
     )  # fmt: skip
     router = draw(st.sampled_from(["round_robin", "least_requests", "random", "kv_aware"]))
-    return Fleet((Pool(config, step_time, replicas, autoscaling=scaling),), router, outages=outages), load
+    pools = [Pool(config, step_time, replicas, autoscaling=scaling)]
+    if draw(st.booleans()):
+        pools.insert(draw(st.integers(0, 1)), Pool(draw(gangs(alone)), step_time))
+    return Fleet(tuple(pools), router, outages=outages), load
 
 
 @settings(max_examples=200, deadline=None)
