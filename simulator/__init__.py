@@ -24,6 +24,7 @@ from simulator.errors import SimulationCancelled, SimulatorError
 from simulator.fast import warm_up
 from simulator.fleet import Fleet, Pool
 from simulator.groups import GroupSummary, summarise_groups
+from simulator.handover import handed_over
 from simulator.headroom import kv_cliff_blocks
 from simulator.kv import KvGroup
 from simulator.metrics import Goodput, GoodputSlo, Latencies, Latency, LittlesLaw, Summary, summarise, sustained_rps
@@ -98,6 +99,7 @@ __all__ = [
     "empirical_tokens",
     "fixed_tokens",
     "gamma_arrivals_ps",
+    "handed_over",
     "kv_cliff_blocks",
     "kv_token_ps",
     "linear_step_time",

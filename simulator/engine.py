@@ -10,6 +10,7 @@ from simulator.content import check_block_size
 from simulator.errors import SimulatorError, require_int
 from simulator.fast import simulate_fast
 from simulator.fleet import Fleet, Pool
+from simulator.handover import handed_over
 from simulator.records import EventLog
 from simulator.reference import simulate_reference
 from simulator.steptime import IntArray, StepTime
@@ -46,8 +47,8 @@ def simulate_fleet(
     """Serve `workload` on a fleet and return its EventLog.
 
     rng          for routers that draw and for draft tokens (SimulatorError without it)
-    engine       `fast` (compiled, jumps over stretches in which nothing changes) or `reference` (steps every
-                 iteration); both give the same log, bit for bit
+    engine       `fast` (compiled, jumps over stretches in which nothing changes; hands to the reference what
+                 `handed_over` names) or `reference` (steps every iteration); both give the same log, bit for bit
     until_ps     no step begins at or after this time; what is not done by then is `unfinished`
     on_progress  called now and then with the share of requests that have ended; answering False raises
                  SimulationCancelled
@@ -63,9 +64,9 @@ def simulate_fleet(
         if pool.config.enable_prefix_caching:
             check_block_size(workload, pool.config.block_size)
     draws, word = _draws(fleet, workload, rng), _word(fleet, rng)
-    if engine == "fast":
+    if engine == "fast" and not handed_over(fleet):
         return simulate_fast(fleet, workload, draws, word, until_ps, on_progress)
-    if engine == "reference":
+    if engine in ("fast", "reference"):
         return simulate_reference(fleet, workload, draws, word, until_ps, on_progress)
     raise SimulatorError("unknown_engine", "engine", f"must be fast or reference, got {engine!r}")
 

@@ -83,7 +83,6 @@ from simulator.kernels.state import (
     CONTROL,
     DECODED,
     DECODING,
-    DRAFT_TOKENS,
     END,
     EVENTS,
     FAILOVERS,
@@ -125,6 +124,7 @@ from simulator.kernels.state import (
     STEPS,
     STOPPED_AT,
     STRANDED_AT,
+    WALKS,
 )
 from simulator.kernels.stretch import run_stretch, steps_until, stretch_ps
 from simulator.kernels.tree import tree_set
@@ -323,7 +323,7 @@ def _cut_step_short(m: IntArray, rep: int, now_ps: int) -> None:
     add_product(m, rep + SEAT_HIGH, running_count(m, rep), -left_ps)
     add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], -left_ps)
     add_product(m, rep + KV_TOKENS_HIGH, tokens, -left_ps)
-    if m[rep + DECODING] > 0 and m[rep + DRAFT_TOKENS] == 0:
+    if m[rep + DECODING] > 0 and m[rep + WALKS] == 0:
         add_gap(m, rep, m[rep + END] - m[rep + SETTLED], -m[rep + DECODING])
 
 
@@ -343,7 +343,7 @@ def _carry_all(m: IntArray, times: IntArray, counts: Int32Array, rep: int, now_p
     heap = m[rep + HEAP]
     for place in range(m[rep + DECODING]):
         row = m[heap + 2 * place + 1]
-        last_ps = m[rep + SETTLED] if m[rep + DRAFT_TOKENS] == 0 else m[row + LAST_TOKEN]
+        last_ps = m[rep + SETTLED] if m[rep + WALKS] == 0 else m[row + LAST_TOKEN]
         _carry(m, times, counts, row, tokens_made(m, rep, row), last_ps, now_ps)
     chunks = m[rep + CHUNKS]
     for place in range(m[rep + CHUNK_COUNT]):

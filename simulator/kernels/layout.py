@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.admission import NO_LIMITS
 from simulator.config import EngineConfig
 from simulator.errors import SimulatorError
 from simulator.fleet import Fleet, Pool
@@ -45,7 +44,6 @@ class Memory(NamedTuple):
 
 def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_ps: int | None) -> Memory:
     """Everything empty, idle and free; `draws` for the router, `word` for drafts."""
-    _refuse_unknown(fleet)
     words, cache_words = Words(s.FLEET_SIZE), Words(RUN_WORDS)
     header = _fleet_header(fleet, workload, words, until_ps)
     pools = [_PoolLayout(pool, workload, words, cache_words) for pool in fleet.pools]
@@ -88,22 +86,6 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_
         control.write(m, caches)
     times, counts = _columns(fleet, workload, router.kept(workload))
     return Memory(m, w, times, counts, np.ascontiguousarray(draws, np.int64))
-
-
-def _refuse_unknown(fleet: Fleet) -> None:
-    """What only the reference engine knows so far."""
-    unknown = {
-        "kv_groups": any(pool.config.windows != (None,) or pool.step_time.window_tokens for pool in fleet.pools),
-        "order": any(pool.config.order != "fcfs" for pool in fleet.pools),
-        "admission": fleet.admission != NO_LIMITS,
-        "transfer": fleet.disaggregated,
-        "scheduler": any(pool.config.scheduler not in ("vllm_v1", "static") for pool in fleet.pools),
-        "overlap_scheduling": any(pool.config.overlap_scheduling for pool in fleet.pools),
-        "swap": any(pool.config.swap is not None for pool in fleet.pools),
-    }
-    for field, given in unknown.items():
-        if given:
-            raise SimulatorError("not_yet", field, "only the reference engine knows this so far")
 
 
 def _fleet_header(fleet: Fleet, workload: Workload, words: Words, until_ps: int | None) -> dict[int, int]:
@@ -229,6 +211,7 @@ def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
         s.STATIC: config.scheduler == "static",
         s.CACHING: config.enable_prefix_caching,
         s.MAX_LEN: config.max_model_len,
+        s.WALKS: config.speculation is not None,
         s.DRAFT_TOKENS: config.decode_tokens - 1,
         s.LOOKAHEAD: config.lookahead_tokens,
         s.MAX_JUMP: longest_jump(config, step_time),

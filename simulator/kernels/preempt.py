@@ -12,7 +12,6 @@ from simulator.kernels.state import (
     CHUNKS,
     COMPUTED,
     DECODING,
-    DRAFT_TOKENS,
     FREE,
     LAST_TOKEN,
     LINE,
@@ -31,6 +30,7 @@ from simulator.kernels.state import (
     STOPPED_AT,
     TAIL,
     TARGET,
+    WALKS,
 )
 from simulator.kernels.waiting import push_front
 from simulator.steptime import IntArray
@@ -67,7 +67,7 @@ def _stop_last_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -
 def _stop_tail(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> None:
     row = m[rep + TAIL]
     m[row + MADE] = tokens_made(m, rep, row)
-    if m[rep + DRAFT_TOKENS] == 0:
+    if m[rep + WALKS] == 0:
         m[row + LAST_TOKEN] = m[rep + SETTLED]
     _stop(m, w, counts, rep, row, leave_decoding(m, rep, row))
 

@@ -11,7 +11,6 @@ from simulator.kernels.state import (
     CONTEXT,
     CONTIGUOUS,
     DECODING,
-    DRAFT_TOKENS,
     DUE,
     FAR_PS,
     HEAD,
@@ -27,6 +26,7 @@ from simulator.kernels.state import (
     STEPS,
     TAIL,
     TARGET,
+    WALKS,
 )
 from simulator.steptime import IntArray
 
@@ -47,7 +47,7 @@ def growth(m: IntArray, rep: int) -> int:
 
 @kernel
 def _count_growth(m: IntArray, rep: int, row: int, change: int) -> None:
-    if m[rep + CONTIGUOUS] == 0 and m[rep + DRAFT_TOKENS] == 0:
+    if m[rep + CONTIGUOUS] == 0 and m[rep + WALKS] == 0:
         m[m[rep + HIST] + residue(m, rep, -m[row + BASE])] += change
 
 
@@ -89,7 +89,7 @@ def join_decoding(m: IntArray, rep: int, row: int) -> None:
     m[row + DUE] = m[rep + STEPS] + m[row + LENGTH] - m[row + MADE]
     m[row + BASE] = m[row + TARGET] - m[rep + STEPS]
     _link(m, rep, row)
-    heap_push(m, rep, row, m[row + DUE] if m[rep + DRAFT_TOKENS] == 0 else FAR_PS)
+    heap_push(m, rep, row, m[row + DUE] if m[rep + WALKS] == 0 else FAR_PS)
     m[rep + DECODING] += 1
     m[rep + CONTEXT] += m[row + TARGET]
     _count_growth(m, rep, row, 1)
@@ -118,7 +118,7 @@ def leave_decoding(m: IntArray, rep: int, row: int) -> int:
 @kernel
 def tokens_out(m: IntArray, rep: int) -> int:
     """Tokens that decoding sequences make in the full step under way."""
-    return int(m[rep + DECODING] if m[rep + DRAFT_TOKENS] == 0 else m[rep + STEP_OUT])
+    return int(m[rep + DECODING] if m[rep + WALKS] == 0 else m[rep + STEP_OUT])
 
 
 @kernel

@@ -191,7 +191,9 @@ STEP_SEQS: Final = 100  # of the step under way: decoding sequences in it,
 STEP_TOKENS: Final = 101  # tokens that are verified for them,
 STEP_CONTEXT: Final = 102  # tokens that they have computed before,
 STEP_OUT: Final = 103  # and tokens that come out
-REPLICA_SIZE: Final = 104
+# --- replica: stepping in full (see `walk.py`) ------------------------------------------------------------------
+WALKS: Final = 104  # 1: every step is a full one, for which the running list is walked
+REPLICA_SIZE: Final = 112
 
 # --- row ------------------------------------------------------------------------------------------------------
 REQUEST: Final = 0

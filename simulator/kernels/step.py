@@ -3,7 +3,7 @@
 from simulator.kernels.accounts import add_gap, add_product, note_peak
 from simulator.kernels.admit import admit, form_static_batch
 from simulator.kernels.compile import inlined, kernel
-from simulator.kernels.drafts import keep_drafts, schedule_drafts
+from simulator.kernels.drafts import keep
 from simulator.kernels.finish import finish_chunks, finish_due
 from simulator.kernels.pool import blocks_for, take
 from simulator.kernels.preempt import make_room
@@ -24,7 +24,6 @@ from simulator.kernels.state import (
     CONTEXT_PS,
     DECODED,
     DECODING,
-    DRAFT_TOKENS,
     END,
     FREE,
     KV_TOKENS_HIGH,
@@ -44,7 +43,9 @@ from simulator.kernels.state import (
     STEP_TOKENS,
     STEPS,
     TOKENS_PS,
+    WALKS,
 )
+from simulator.kernels.walk import walk_running
 from simulator.steptime import IntArray
 
 
@@ -73,7 +74,7 @@ def _chunk_sums(m: IntArray, rep: int) -> tuple[int, int, int, int, int]:
 def _step_ps(m: IntArray, rep: int, prompts: int, prefill: int, context: int, pairs: int) -> int:
     """Time of the step made of the decoding sequences and the prompts with these sums."""
     decoding, verified, computed = m[rep + DECODING], m[rep + DECODING], m[rep + CONTEXT]
-    if m[rep + DRAFT_TOKENS] > 0:
+    if m[rep + WALKS] > 0:
         decoding, verified, computed = m[rep + STEP_SEQS], m[rep + STEP_TOKENS], m[rep + STEP_CONTEXT]
     duration_ps = (
         m[m[rep + TOKENS_PS] + verified + prefill]
@@ -101,8 +102,8 @@ def _continue_prompts(m: IntArray, w: Int32Array, rep: int) -> int:
 @kernel
 def schedule_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
     """Running requests first, then waiting ones, none in a step that preempted; returns how many run."""
-    if m[rep + DRAFT_TOKENS] > 0:
-        fell, budget = schedule_drafts(m, w, counts, rep)
+    if m[rep + WALKS] > 0:
+        fell, budget = walk_running(m, w, counts, rep)
     else:
         fell = make_room(m, w, counts, rep)
         take(m, w, rep, growth(m, rep))
@@ -154,7 +155,7 @@ def start_step(m: IntArray, rep: int, running: int, duration_ps: int) -> None:
     add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], duration_ps)
     add_product(m, rep + KV_TOKENS_HIGH, tokens, duration_ps)
     note_peak(m, rep, tokens)
-    if decoding > 0 and m[rep + DRAFT_TOKENS] == 0:
+    if decoding > 0 and m[rep + WALKS] == 0:
         add_gap(m, rep, m[rep + END] - m[rep + SETTLED], decoding)
 
 
@@ -163,7 +164,7 @@ def settle_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     """The step under way has ended: tokens come out, sequences finish."""
     m[rep + STEPS] += 1
     m[rep + CONTEXT] += m[rep + DECODING]
-    if m[rep + DRAFT_TOKENS] > 0:
-        keep_drafts(m, rep)
+    if m[rep + WALKS] > 0:
+        keep(m, rep)
     finish_chunks(m, w, times, counts, rep)
     finish_due(m, w, times, counts, rep, m[rep + ORDER])

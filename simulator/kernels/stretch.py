@@ -28,7 +28,6 @@ from simulator.kernels.state import (
     CONTIGUOUS,
     DECODED,
     DECODING,
-    DRAFT_TOKENS,
     END,
     FIRST_PS,
     FREE,
@@ -47,6 +46,7 @@ from simulator.kernels.state import (
     STEPS,
     TOKENS_PS,
     UNTIL,
+    WALKS,
 )
 from simulator.steptime import IntArray
 
@@ -119,7 +119,7 @@ def plan_stretch(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bo
     False: the next step must be a full one.
     """
     decoding = m[rep + DECODING]
-    if decoding == 0 or m[rep + CHUNK_COUNT] > 0 or m[rep + DRAFT_TOKENS] > 0:
+    if decoding == 0 or m[rep + CHUNK_COUNT] > 0 or m[rep + WALKS] > 0:
         return False
     if not _only_decoding(m, w, counts, rep):
         return False

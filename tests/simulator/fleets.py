@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 
-from simulator import EngineConfig, EventLog, Fleet, Pool, SimulatorError, StepTime, Workload, simulate_fleet
+from simulator import EngineConfig, EventLog, Fleet, Pool, StepTime, Workload, simulate_fleet
 
 Row = tuple[int, int, int]
 
@@ -34,11 +33,6 @@ def workload_of(rows: Sequence[Row], **columns: npt.ArrayLike) -> Workload:
 
 
 def run_fleet(engine: str, fleet: Fleet, workload: Workload, **options: Any) -> EventLog:
-    """A run with seed 1; skipped while the fast engine does not know a mechanism."""
-    try:
-        rng = np.random.default_rng(1)
-        return simulate_fleet(fleet, workload, rng=rng, engine=engine, **options)  # type: ignore[arg-type]
-    except SimulatorError as error:
-        if error.code == "not_yet":
-            pytest.skip(str(error))
-        raise
+    """A run with seed 1."""
+    rng = np.random.default_rng(1)
+    return simulate_fleet(fleet, workload, rng=rng, engine=engine, **options)  # type: ignore[arg-type]

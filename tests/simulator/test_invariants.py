@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import EngineConfig, EventLog, SimulatorError, StepTime, Workload, summarise
+from simulator import EngineConfig, EventLog, StepTime, Workload, summarise
 from simulator import simulate as simulate_on
 from simulator.records import FINISHED, UNSERVABLE
 from tests.simulator.random_runs import runs
@@ -13,13 +13,7 @@ Run = tuple[EngineConfig, StepTime, Workload]
 
 
 def simulate(config: EngineConfig, step_time: StepTime, workload: Workload) -> EventLog:
-    """On the fast engine, or on the reference where only that knows a policy."""
-    try:
-        return simulate_on(config, step_time, workload, rng=np.random.default_rng(7))
-    except SimulatorError as error:
-        if error.code != "not_yet":
-            raise
-        return simulate_on(config, step_time, workload, rng=np.random.default_rng(7), engine="reference")
+    return simulate_on(config, step_time, workload, rng=np.random.default_rng(7))
 
 
 @settings(max_examples=150, deadline=None)
