@@ -3,7 +3,7 @@
 from simulator.kernels.accounts import add_product, choose_slice
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.pool import blocks_for, take_at_admission
-from simulator.kernels.prefix import look_up
+from simulator.kernels.prefix import TABLE_SIZE, look_up
 from simulator.kernels.running import join_running
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -12,6 +12,7 @@ from simulator.kernels.state import (
     BATCH_LEFT,
     BEHIND,
     BLOCK_SIZE,
+    BLOCK_TABLES,
     BLOCKS,
     CACHED,
     CACHING,
@@ -56,7 +57,6 @@ from simulator.kernels.state import (
     UNUSED_ROW,
     WAITED_HIGH,
     WATERMARK,
-    WIDTH,
 )
 from simulator.kernels.waiting import FIRST, pop_front
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
@@ -103,7 +103,7 @@ def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running
     asked = blocks_for(m, rep, target if m[rep + RESERVE_WHOLE] > 0 else cached + tokens)
     if running > 0:
         asked += m[rep + WATERMARK]
-    held = m[rep + HITS] - m[rep + FREE_HITS]
+    held = m[rep + HITS] * m[rep + BLOCK_TABLES] - m[rep + FREE_HITS]
     return int(tokens) if asked - held <= m[rep + FREE] else 0
 
 
@@ -137,7 +137,7 @@ def take_row(m: IntArray, rep: int) -> int:
     row = m[rep + UNUSED_ROW]
     m[rep + UNUSED_ROW] = row + ROW_SIZE
     m[row + TABLE] = m[rep + TABLES]
-    m[rep + TABLES] += m[rep + WIDTH] + 1
+    m[rep + TABLES] += m[rep + BLOCK_TABLES] * TABLE_SIZE
     return int(row)
 
 

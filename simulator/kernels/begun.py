@@ -4,8 +4,8 @@ Of each shared block at most one beginning is remembered, the longest, the newes
 
   INDEX   which block of the chain
   TOKENS  how many of the shared tokens it begins with
-  OWNER   who has the block: a run in the free queue, of which it is the first (offset in w), or a running request's row
-          (minus its offset in m)
+  OWNER   who has the block: a run in the free queue, of which it is the first (offset in w), or a running request's
+          table (minus its offset in m)
   NEXT    the next beginning in the same list
   PLACE   the list's head
 
@@ -16,7 +16,7 @@ from typing import Final
 
 from simulator.kernels.compile import kernel
 from simulator.kernels.runs import BEGUN, Int32Array
-from simulator.kernels.state import FREE_BEGINNING, ROW_BEGUN, UNUSED_BEGINNING
+from simulator.kernels.state import FREE_BEGINNING, UNUSED_BEGINNING
 from simulator.steptime import IntArray
 
 INDEX: Final = 0
@@ -26,6 +26,8 @@ NEXT: Final = 3
 PLACE: Final = 4
 BEGINNING_WORDS: Final = 5
 NO_BEGINNING: Final = 0
+
+TABLE_BEGUN: Final = 2  # of a block table (see `prefix.py`): the beginning that the block behind its runs has; 0: none
 
 
 @kernel
@@ -49,8 +51,8 @@ def forget_beginning(m: IntArray, w: Int32Array, rep: int, begun: int) -> None:
 
 
 @kernel
-def begin_block(m: IntArray, w: Int32Array, rep: int, row: int, place: int, index: int, tokens: int) -> None:
-    """The row's block `index` begins with `tokens` tokens of the content whose beginnings `place` finds."""
+def begin_block(m: IntArray, w: Int32Array, rep: int, table: int, place: int, index: int, tokens: int) -> None:
+    """The table's block `index` begins with `tokens` tokens of the content whose beginnings `place` finds."""
     older = beginning(w, place, index)
     if older != NO_BEGINNING:
         if w[older + TOKENS] > tokens:
@@ -59,7 +61,7 @@ def begin_block(m: IntArray, w: Int32Array, rep: int, row: int, place: int, inde
         if owner > 0:
             w[owner + BEGUN] = NO_BEGINNING
         else:
-            m[-owner + ROW_BEGUN] = NO_BEGINNING
+            m[-owner + TABLE_BEGUN] = NO_BEGINNING
         forget_beginning(m, w, rep, older)
     begun = m[rep + FREE_BEGINNING]
     if begun != NO_BEGINNING:
@@ -67,27 +69,27 @@ def begin_block(m: IntArray, w: Int32Array, rep: int, row: int, place: int, inde
     else:
         begun = m[rep + UNUSED_BEGINNING]
         m[rep + UNUSED_BEGINNING] = begun + BEGINNING_WORDS
-    w[begun + INDEX], w[begun + TOKENS], w[begun + OWNER] = index, tokens, -row
+    w[begun + INDEX], w[begun + TOKENS], w[begun + OWNER] = index, tokens, -table
     w[begun + NEXT], w[begun + PLACE] = w[place], place
     w[place] = begun
-    m[row + ROW_BEGUN] = begun
+    m[table + TABLE_BEGUN] = begun
 
 
 @kernel
-def free_with_run(m: IntArray, w: Int32Array, row: int, run: int) -> None:
-    """The row gives up its blocks; the first of those in `run` is the one that it has begun, if any."""
-    begun = m[row + ROW_BEGUN]
+def free_with_run(m: IntArray, w: Int32Array, table: int, run: int) -> None:
+    """The table gives up its blocks; the first of those in `run` is the one that it has begun, if any."""
+    begun = m[table + TABLE_BEGUN]
     if begun != NO_BEGINNING:
         w[run + BEGUN] = begun
         w[begun + OWNER] = run
-        m[row + ROW_BEGUN] = NO_BEGINNING
+        m[table + TABLE_BEGUN] = NO_BEGINNING
 
 
 @kernel
-def take_with_run(m: IntArray, w: Int32Array, row: int, run: int) -> None:
-    """The row takes up the blocks of a run that it left behind."""
+def take_with_run(m: IntArray, w: Int32Array, table: int, run: int) -> None:
+    """The table takes up the blocks of a run that it left behind."""
     begun = w[run + BEGUN]
     if begun != NO_BEGINNING:
         w[run + BEGUN] = NO_BEGINNING
-        w[begun + OWNER] = -row
-        m[row + ROW_BEGUN] = begun
+        w[begun + OWNER] = -table
+        m[table + TABLE_BEGUN] = begun

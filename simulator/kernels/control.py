@@ -63,12 +63,13 @@ from simulator.kernels.power import (
     power_of,
     switch_on,
 )
-from simulator.kernels.running import growth, residue, running_count, tokens_made, tokens_out
+from simulator.kernels.running import growth, residue, running_count, tokens_in_blocks, tokens_made, tokens_out
 from simulator.kernels.runs import Int32Array, empty_queue
 from simulator.kernels.state import (
     AREA_HIGH,
     BEGINNINGS,
     BLOCK_SIZE,
+    BLOCK_TABLES,
     BLOCKS,
     BUSY,
     CACHING,
@@ -120,7 +121,6 @@ from simulator.kernels.state import (
     SEAT,
     SEAT_HIGH,
     SETTLED,
-    SHARED,
     STEPS,
     STOPPED_AT,
     STRANDED_AT,
@@ -205,7 +205,7 @@ def _begun_blocks(m: IntArray, rep: int, now_ps: int) -> int:
         return 0
     steps = steps_until(m[rep + FIRST_PS], m[rep + RISE_PS], now_ps - m[rep + NOW], m[rep + PLANNED])
     size = m[rep + BLOCK_SIZE]
-    begun = steps // size * m[rep + DECODING]
+    begun = steps // size * m[rep + DECODING] * m[rep + BLOCK_TABLES]
     place = residue(m, rep, m[rep + STEPS])
     for _ in range(steps % size):
         begun += m[m[rep + HIST] + place]
@@ -302,7 +302,7 @@ def _cut_stretch_short(m: IntArray, w: Int32Array, times: IntArray, counts: Int3
     if left_ps == 0:
         return 0
     take(m, w, rep, growth(m, rep))
-    tokens = m[rep + CONTEXT] + m[rep + DECODING] - m[rep + SHARED] * m[rep + BLOCK_SIZE]
+    tokens = tokens_in_blocks(m, rep, m[rep + CONTEXT] + m[rep + DECODING])
     note_peak(m, rep, tokens)
     m[rep + BUSY] += left_ps
     m[rep + DECODED] += m[rep + DECODING]
@@ -316,13 +316,13 @@ def _cut_stretch_short(m: IntArray, w: Int32Array, times: IntArray, counts: Int3
 def _cut_step_short(m: IntArray, rep: int, now_ps: int) -> None:
     """The full step under way was counted to its end: take back what lies after now, and the tokens' gaps."""
     left_ps = m[rep + END] - now_ps
-    tokens = m[rep + CONTEXT] + tokens_out(m, rep) - m[rep + SHARED] * m[rep + BLOCK_SIZE]
+    computed = m[rep + CONTEXT] + tokens_out(m, rep)
     for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
-        tokens += m[m[place] + COMPUTED] + m[m[place] + CHUNK]
+        computed += m[m[place] + COMPUTED] + m[m[place] + CHUNK]
     m[rep + BUSY] -= left_ps
     add_product(m, rep + SEAT_HIGH, running_count(m, rep), -left_ps)
     add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], -left_ps)
-    add_product(m, rep + KV_TOKENS_HIGH, tokens, -left_ps)
+    add_product(m, rep + KV_TOKENS_HIGH, tokens_in_blocks(m, rep, computed), -left_ps)
     if m[rep + DECODING] > 0 and m[rep + WALKS] == 0:
         add_gap(m, rep, m[rep + END] - m[rep + SETTLED], -m[rep + DECODING])
 

@@ -1,6 +1,7 @@
 """The fast engine's memory at the start of a run: see `state.py` and `prefix.py` for what stands where."""
 
 import math
+from bisect import bisect_right
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from simulator.kernels.begun import BEGINNING_WORDS
 from simulator.kernels.fleet_layout import FleetLayout
 from simulator.kernels.names import Names, name_blocks
 from simulator.kernels.power_layout import PowerLayout
+from simulator.kernels.prefix import TABLE_AT, TABLE_SIZE
 from simulator.kernels.runs import AFTER, BEFORE, HI, RUN_WORDS, Int32Array
 from simulator.kernels.tree import tree_words
 from simulator.kernels.waiting import FIRST, LAST
@@ -81,6 +83,9 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_
             w[end + BEFORE] = w[end + AFTER] = run
             w[run + BEFORE] = w[run + AFTER] = end
             w[run + HI] = fields[s.BLOCKS]
+            width, tables = fields[s.WIDTH] + 1, fields[s.MAX_SEQS] * fields[s.BLOCK_TABLES]
+            place = fields[s.TABLES] + TABLE_AT
+            m[place : place + tables * TABLE_SIZE : TABLE_SIZE] = fields[s.SCRATCH] + width * np.arange(1, tables + 1)
     router.write(m, w)
     if control is not None:
         control.write(m, caches)
@@ -144,6 +149,7 @@ class _PoolLayout:
             self.spans_at = cache_words.take(2 * len(workload))
             self.fields[s.WIDTH] = 1 + int(self.names.tokens.max()) // config.block_size
             self.fields[s.PARTS], self.fields[s.SPANS] = self.names.parts, self.spans_at
+            self.fields[s.NAMES] = self.names.count
 
     def replica(self, number: int, words: Words, cache_words: Words) -> dict[int, int]:
         """The fields of one replica that do not begin as 0; NUMBER holds where its record stands."""
@@ -165,11 +171,13 @@ class _PoolLayout:
             fields[s.QUEUE] = cache_words.take(RUN_WORDS)
             # The first run is all blocks; name_run and split may need one more than there are blocks for a moment.
             fields[s.UNUSED_RUN] = cache_words.take(RUN_WORDS * (config.num_blocks + 2)) + RUN_WORDS
-            fields[s.SCRATCH] = cache_words.take(fields[s.WIDTH])
-            fields[s.HEADS] = cache_words.take(self.names.count)
-            fields[s.TABLES] = cache_words.take((fields[s.WIDTH] + 1) * config.max_num_seqs)
+            tables = len(config.windows)
+            # Scratch room, and behind it the runs of each table of each row.
+            fields[s.SCRATCH] = cache_words.take((fields[s.WIDTH] + 1) * (1 + tables * config.max_num_seqs))
+            fields[s.TABLES] = words.take(TABLE_SIZE * tables * config.max_num_seqs)
+            fields[s.HEADS] = cache_words.take(self.names.count * tables)
             if config.partial_block_hits:
-                fields[s.BEGINNINGS] = cache_words.take(self.names.count)
+                fields[s.BEGINNINGS] = cache_words.take(self.names.count * tables)
                 fields[s.UNUSED_BEGINNING] = cache_words.take(BEGINNING_WORDS * (config.num_blocks + 1))
         return fields
 
@@ -203,6 +211,7 @@ def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
         s.LONGEST_CHUNK: config.longest_chunk,
         s.BLOCKS: config.num_blocks,
         s.BLOCK_SIZE: size,
+        s.BLOCK_TABLES: len(config.windows),
         s.BLOCK_BITS: size.bit_length() - 1 if size & (size - 1) == 0 else -1,
         s.CHUNKED: config.enable_chunked_prefill,
         s.RESERVE_WHOLE: config.reserve_full_isl and continuous,
@@ -222,18 +231,20 @@ def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
 
 def longest_tokens(config: EngineConfig) -> int:
     """Prompt and output together of the longest request that a replica can serve; 0: none."""
-    if config.kv_allocation == "contiguous":
-        return config.max_model_len if config.blocks_for(config.max_model_len) <= config.num_blocks else 0
     if config.blocks_for(config.max_model_len) <= config.num_blocks:
         return config.max_model_len
-    return config.num_blocks * config.block_size + 2 - config.decode_tokens - config.lookahead_tokens
+    if config.kv_allocation == "contiguous":
+        return 0
+    places = bisect_right(range(config.max_model_len), config.num_blocks, key=config.blocks_for) - 1
+    return max(0, places + 2 - config.decode_tokens - config.lookahead_tokens)
 
 
 def longest_jump(config: EngineConfig, step_time: StepTime) -> int:
     """Steps in one closed form, so that time and its products with the blocks begun stay within 64 bits; 0: none do."""
     longest_ps = max(1, step_time.longest_step_ps(config))
     most = min(LONGEST_JUMP, math.isqrt(2**60 // longest_ps))
-    while most > 0 and config.max_num_seqs * (most // config.block_size + 2) * most * longest_ps > 2**61:
+    tables = config.max_num_seqs * len(config.windows)
+    while most > 0 and tables * (most // config.block_size + 2) * most * longest_ps > 2**61:
         most = most * 3 // 4
     return most
 

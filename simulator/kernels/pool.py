@@ -3,7 +3,7 @@
 from simulator.kernels.compile import kernel
 from simulator.kernels.prefix import release_blocks, seat_blocks, take_blocks
 from simulator.kernels.runs import Int32Array
-from simulator.kernels.state import BLOCK_BITS, BLOCK_SIZE, CACHING, CONTIGUOUS, FREE, ROW_HELD
+from simulator.kernels.state import BLOCK_BITS, BLOCK_SIZE, BLOCK_TABLES, CACHING, CONTIGUOUS, FREE, ROW_HELD
 from simulator.steptime import IntArray
 
 
@@ -13,8 +13,8 @@ def blocks_for(m: IntArray, rep: int, tokens: int) -> int:
     if m[rep + CONTIGUOUS] > 0:
         return int(m[rep + CONTIGUOUS])
     if m[rep + BLOCK_BITS] >= 0:
-        return int((tokens + m[rep + BLOCK_SIZE] - 1) >> m[rep + BLOCK_BITS])
-    return int((tokens + m[rep + BLOCK_SIZE] - 1) // m[rep + BLOCK_SIZE])
+        return int(((tokens + m[rep + BLOCK_SIZE] - 1) >> m[rep + BLOCK_BITS]) * m[rep + BLOCK_TABLES])
+    return int((tokens + m[rep + BLOCK_SIZE] - 1) // m[rep + BLOCK_SIZE] * m[rep + BLOCK_TABLES])
 
 
 @kernel

@@ -6,6 +6,7 @@ from simulator.kernels.running import growth, leave_decoding, residue, tokens_ma
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     BASE,
+    BLOCK_TABLES,
     BUDGET,
     CHUNK,
     CHUNK_COUNT,
@@ -119,7 +120,7 @@ def make_room(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
             _stop_last_chunk(m, w, counts, rep)
         else:
             if residue(m, rep, m[tail + BASE] + m[rep + STEPS]) == 0:
-                needed -= 1
+                needed -= m[rep + BLOCK_TABLES]
             _stop_tail(m, w, counts, rep)
         fell = True
     return fell

@@ -1,20 +1,27 @@
-"""The prefix cache of the fast engine: the reference's KvManager for one block table, over runs of blocks (`runs.py`).
+"""The prefix cache of the fast engine: the reference's KvManager over runs of blocks (`runs.py`).
 
-A running request has OFFERED leading blocks that others can find, or could: they stand in its table, in runs. Its other
-blocks are only counted, as nobody asks which they are. When it ends they become nameless; when it is preempted, the
-full ones among them that hold content of its own are a run that it alone can find, until they are taken.
+A running request has OFFERED leading blocks that others can find, or could: they stand in its tables, in runs. Its
+other blocks are only counted, as nobody asks which they are. When it ends they become nameless; when it is preempted,
+the full ones among them that hold content of its own are a run that it alone can find, until they are taken.
 
 What stands where in w:
 
   SPANS + 2 * request  first of the request's entries, and how many tokens it may share. An entry is the place of a
                        list of runs, relative to HEADS, and stands for PARTS blocks in a row
-  HEADS                lists of the shared content's runs;  BEGINNINGS: of their beginnings, one for each, or 0
-  TABLE of a row       WIDTH runs, then the list of what the row's request left behind
+  HEADS                lists of the shared content's runs, NAMES of each table;  BEGINNINGS: of their beginnings, one
+                       for each, or 0
+  TABLE_AT of a table  WIDTH runs, then the list of what the request left behind
   SCRATCH              WIDTH words
+
+A row has BLOCK_TABLES block tables: records in m from its TABLE on. All are equally long and hold the same tokens, but
+of one a block may be lost that another still has.
 """
+
+from typing import Final
 
 from simulator.kernels.begun import (
     NO_BEGINNING,
+    TABLE_BEGUN,
     TOKENS,
     begin_block,
     beginning,
@@ -47,26 +54,30 @@ from simulator.kernels.state import (
     BEGINNINGS,
     BLOCK_BITS,
     BLOCK_SIZE,
+    BLOCK_TABLES,
     COMPUTED,
     FREE,
     FREE_HITS,
     HEADS,
     HIT_TOKENS,
     HITS,
+    NAMES,
     NOBODY,
     OFFERED,
     PARTS,
     QUEUE,
     REQUEST,
     ROW_BEGAN,
-    ROW_BEGUN,
-    RUNS,
     SCRATCH,
     SPANS,
     TABLE,
     WIDTH,
 )
 from simulator.steptime import IntArray
+
+TABLE_AT: Final = 0  # of a block table: where its runs stand in w
+TABLE_RUNS: Final = 1  # and how many
+TABLE_SIZE: Final = 3
 
 
 @kernel
@@ -117,22 +128,47 @@ def _reach(m: IntArray, w: Int32Array, rep: int, first: int, index: int, upto: i
 
 
 @kernel
+def _own(m: IntArray, rep: int, table: int) -> int:
+    """Place of the list of what the table's request left behind."""
+    return int(m[table + TABLE_AT] + m[rep + WIDTH])
+
+
+@kernel
+def _found(m: IntArray, w: Int32Array, rep: int, request: int, row: int, table: int, limit: int) -> int:
+    """How many leading blocks of the request, at most `limit`, the table with this number has; counts FREE_HITS."""
+    shared = _shared_blocks(m, w, rep, request)
+    upto, heads = min(limit, shared), m[rep + HEADS] + table * m[rep + NAMES]
+    entry, edge, index = w[m[rep + SPANS] + 2 * request], 0, 0
+    while index < upto and index == edge:
+        edge = min(upto, edge + m[rep + PARTS])
+        index = _reach(m, w, rep, w[heads + w[entry]], index, edge)
+        entry += 1
+    if index == shared and row != NOBODY:
+        index = _reach(m, w, rep, w[_own(m, rep, m[row + TABLE] + table * TABLE_SIZE)], index, limit)
+    return int(index)
+
+
+@kernel
+def _found_in_all(m: IntArray, w: Int32Array, rep: int, request: int, row: int, index: int) -> int:
+    """How many of the first `index` blocks all tables have; sets FREE_HITS to those of them."""
+    for table in range(1, m[rep + BLOCK_TABLES]):
+        index = _found(m, w, rep, request, row, table, index)
+    m[rep + FREE_HITS] = 0
+    for table in range(m[rep + BLOCK_TABLES]):
+        _found(m, w, rep, request, row, table, index)
+    return index
+
+
+@kernel
 def look_up(m: IntArray, w: Int32Array, rep: int, request: int, row: int, target: int) -> None:
     """Set HITS, FREE_HITS and HIT_TOKENS; a hit leaves at least one of `target` tokens to compute.
 
     `row`: the request's row if it was preempted, which may find its own content, else NOBODY.
     """
-    limit = _whole(m, rep, target - 1)
-    shared = _shared_blocks(m, w, rep, request)
-    upto = min(limit, shared)
-    entry, edge, index = w[m[rep + SPANS] + 2 * request], 0, 0
     m[rep + FREE_HITS] = 0
-    while index < upto and index == edge:
-        edge = min(upto, edge + m[rep + PARTS])
-        index = _reach(m, w, rep, w[m[rep + HEADS] + w[entry]], index, edge)
-        entry += 1
-    if index == shared and row != NOBODY:
-        index = _reach(m, w, rep, w[m[row + TABLE] + m[rep + WIDTH]], index, limit)
+    index = _found(m, w, rep, request, row, 0, _whole(m, rep, target - 1))
+    if m[rep + BLOCK_TABLES] > 1:
+        index = _found_in_all(m, w, rep, request, row, index)
     m[rep + HITS] = index
     m[rep + HIT_TOKENS] = index * m[rep + BLOCK_SIZE]
     if m[rep + BEGINNINGS] > 0:
@@ -141,49 +177,47 @@ def look_up(m: IntArray, w: Int32Array, rep: int, request: int, row: int, target
 
 @kernel
 def _copied(m: IntArray, w: Int32Array, rep: int, request: int, index: int, target: int) -> int:
-    """Tokens with which some block begins as the request's block `index` does; the last of `target` is left out."""
+    """Tokens with which some block of every table begins as the request's block `index` does; the last of `target` is
+    left out."""
     span = m[rep + SPANS] + 2 * request
     wanted = min(w[span + 1], target - 1) - index * m[rep + BLOCK_SIZE]
     if wanted <= 0:
         return 0
-    head = w[w[span] + index // m[rep + PARTS]]
-    run = w[m[rep + HEADS] + head]
-    while run != NO_RUN and w[run + HI] <= index:
-        run = w[run + NEXT]
-    if run != NO_RUN and w[run + LO] <= index:
-        return int(wanted)
-    begun = beginning(w, m[rep + BEGINNINGS] + head, index)
-    return int(min(wanted, w[begun + TOKENS])) if begun != NO_BEGINNING else 0
+    first = w[w[span] + index // m[rep + PARTS]]
+    for head in range(first, first + m[rep + BLOCK_TABLES] * m[rep + NAMES], m[rep + NAMES]):
+        run = w[m[rep + HEADS] + head]
+        while run != NO_RUN and w[run + HI] <= index:
+            run = w[run + NEXT]
+        if run == NO_RUN or w[run + LO] > index:
+            begun = beginning(w, m[rep + BEGINNINGS] + head, index)
+            wanted = min(wanted, w[begun + TOKENS]) if begun != NO_BEGINNING else 0
+    return int(wanted)
 
 
 @kernel
-def _seat_runs(m: IntArray, w: Int32Array, rep: int, row: int, first: int, upto: int) -> None:
-    """Hold the runs of a list from block OFFERED of the row up to block `upto`, where all of them are."""
+def _add_run(m: IntArray, w: Int32Array, table: int, run: int) -> None:
+    w[m[table + TABLE_AT] + m[table + TABLE_RUNS]] = run
+    m[table + TABLE_RUNS] += 1
+
+
+@kernel
+def _seat_runs(m: IntArray, w: Int32Array, rep: int, table: int, first: int, index: int, upto: int) -> None:
+    """Hold the runs of a list from block `index` to block `upto`, where all of them are."""
     run = first
-    while m[row + OFFERED] < upto:
-        if w[run + HI] > m[row + OFFERED]:
+    while index < upto:
+        if w[run + HI] > index:
             if w[run + HI] > upto:
                 split(m, w, rep, run, upto)
             hold_run(m, w, rep, run)
-            w[m[row + TABLE] + m[row + RUNS]] = run
-            m[row + RUNS] += 1
-            m[row + OFFERED] = w[run + HI]
+            _add_run(m, w, table, run)
+            index = w[run + HI]
         run = w[run + NEXT]
 
 
 @kernel
-def seat_blocks(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int) -> None:
-    """The row takes its HITS, and new blocks up to `blocks` in all."""
-    request = m[row + REQUEST]
-    upto = min(m[rep + HITS], _shared_blocks(m, w, rep, request))
-    entry, edge = w[m[rep + SPANS] + 2 * request], 0
-    m[row + OFFERED] = m[row + RUNS] = m[row + ROW_BEGAN] = 0
-    while edge < upto:
-        edge = min(upto, edge + m[rep + PARTS])
-        _seat_runs(m, w, rep, row, w[m[rep + HEADS] + w[entry]], edge)
-        entry += 1
-    own = m[row + TABLE] + m[rep + WIDTH]
-    index = upto
+def _take_own(m: IntArray, w: Int32Array, rep: int, table: int, index: int) -> None:
+    """Take what the request left behind, from block `index` up to its HITS."""
+    own = _own(m, rep, table)
     while index < m[rep + HITS]:
         run = w[own]
         while w[run + HI] <= index:
@@ -191,9 +225,34 @@ def seat_blocks(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int) -> 
         if w[run + HI] > m[rep + HITS]:
             split(m, w, rep, run, m[rep + HITS])
         index = w[run + HI]
-        take_with_run(m, w, row, run)
+        take_with_run(m, w, table, run)
         take_run(m, w, rep, run)
-    take_blocks(m, w, rep, blocks - m[rep + HITS])
+
+
+@kernel
+def seat_blocks(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int) -> None:
+    """The row takes its HITS, and new blocks up to `blocks` in all."""
+    request = m[row + REQUEST]
+    upto = min(m[rep + HITS], _shared_blocks(m, w, rep, request))
+    m[row + OFFERED], m[row + ROW_BEGAN] = upto, 0
+    for number in range(m[rep + BLOCK_TABLES]):
+        table, heads = m[row + TABLE] + number * TABLE_SIZE, m[rep + HEADS] + number * m[rep + NAMES]
+        m[table + TABLE_RUNS] = 0
+        entry, index = w[m[rep + SPANS] + 2 * request], 0
+        while index < upto:
+            edge = min(upto, index + m[rep + PARTS])
+            _seat_runs(m, w, rep, table, w[heads + w[entry]], index, edge)
+            index, entry = edge, entry + 1
+        _take_own(m, w, rep, table, upto)
+    take_blocks(m, w, rep, blocks - m[rep + HITS] * m[rep + BLOCK_TABLES])
+
+
+@kernel
+def _offer_blocks(m: IntArray, w: Int32Array, rep: int, table: int, head: int, lo: int, hi: int) -> None:
+    """Publish these blocks of the table in the list of `head`."""
+    run = name_run(m, w, rep, head, lo, hi)
+    w[run + HOLDERS] = 1
+    _add_run(m, w, table, run)
 
 
 @kernel
@@ -204,51 +263,52 @@ def offer_shared(m: IntArray, w: Int32Array, rep: int, row: int) -> None:
     upto = min(shared, _whole(m, rep, m[row + COMPUTED]))
     while m[row + OFFERED] < upto:
         entry = m[row + OFFERED] // m[rep + PARTS]
-        edge = min(upto, (entry + 1) * m[rep + PARTS])
-        run = name_run(m, w, rep, m[rep + HEADS] + w[w[span] + entry], m[row + OFFERED], edge)
-        w[run + HOLDERS] = 1
-        w[m[row + TABLE] + m[row + RUNS]] = run
-        m[row + RUNS] += 1
+        edge, head = min(upto, (entry + 1) * m[rep + PARTS]), m[rep + HEADS] + w[w[span] + entry]
+        for number in range(m[rep + BLOCK_TABLES]):
+            table = m[row + TABLE] + number * TABLE_SIZE
+            _offer_blocks(m, w, rep, table, head + number * m[rep + NAMES], m[row + OFFERED], edge)
         m[row + OFFERED] = edge
     rest = w[span + 1] - shared * m[rep + BLOCK_SIZE]
     if m[rep + BEGINNINGS] > 0 and rest > 0 and m[row + ROW_BEGAN] == 0 and m[row + COMPUTED] >= w[span + 1]:
         m[row + ROW_BEGAN] = 1
         place = m[rep + BEGINNINGS] + w[w[span] + shared // m[rep + PARTS]]
-        begin_block(m, w, rep, row, place, shared, rest)
+        for number in range(m[rep + BLOCK_TABLES]):
+            table = m[row + TABLE] + number * TABLE_SIZE
+            begin_block(m, w, rep, table, place + number * m[rep + NAMES], shared, rest)
 
 
 @kernel
 def forget_own(m: IntArray, w: Int32Array, rep: int, row: int) -> None:
     """The request has ended: nobody will look for its own content again."""
-    own = m[row + TABLE] + m[rep + WIDTH]
-    while w[own] != NO_RUN:
-        lose_name(w, w[own])
+    for number in range(m[rep + BLOCK_TABLES]):
+        own = _own(m, rep, m[row + TABLE] + number * TABLE_SIZE)
+        while w[own] != NO_RUN:
+            lose_name(w, w[own])
 
 
 @kernel
-def _free_counted(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int, full: int) -> None:
-    """Free the blocks behind the OFFERED ones, `blocks` in all; full: how many of the first are kept to be found."""
-    first = m[row + OFFERED]
-    if blocks - full > 0 and (full > 0 or m[row + ROW_BEGUN] == NO_BEGINNING):
+def _free_counted(m: IntArray, w: Int32Array, rep: int, table: int, offered: int, blocks: int, full: int) -> None:
+    """Free the `blocks` blocks behind the offered ones; full: how many of the first are kept to be found."""
+    if blocks - full > 0 and (full > 0 or m[table + TABLE_BEGUN] == NO_BEGINNING):
         free_nameless(m, w, rep, blocks - full)
     if full > 0:
-        run = name_run(m, w, rep, m[row + TABLE] + m[rep + WIDTH], first, first + full)
-    elif blocks > 0 and m[row + ROW_BEGUN] != NO_BEGINNING:
+        run = name_run(m, w, rep, _own(m, rep, table), offered, offered + full)
+    elif blocks > 0 and m[table + TABLE_BEGUN] != NO_BEGINNING:
         run = new_run(m, w, rep, 0, blocks)
     else:
         return
-    free_with_run(m, w, row, run)
+    free_with_run(m, w, table, run)
     free_run(m, w, rep, run)
 
 
 @kernel
-def _drop_table(m: IntArray, w: Int32Array, rep: int, row: int) -> None:
-    """Give up the row's runs, the last one first; runs that were split since stand there with their lower part."""
-    table, scratch = m[row + TABLE], m[rep + SCRATCH]
+def _drop_table(m: IntArray, w: Int32Array, rep: int, table: int, offered: int) -> None:
+    """Give up the table's runs, the last one first; runs that were split since stand there with their lower part."""
+    runs, scratch = m[table + TABLE_AT], m[rep + SCRATCH]
     entry, count, index, run = 0, 0, 0, NO_RUN
-    while index < m[row + OFFERED]:
-        if entry < m[row + RUNS] and w[w[table + entry] + LO] == index:
-            run = w[table + entry]
+    while index < offered:
+        if entry < m[table + TABLE_RUNS] and w[w[runs + entry] + LO] == index:
+            run = w[runs + entry]
             entry += 1
         else:
             run = w[run + UPPER]
@@ -258,14 +318,18 @@ def _drop_table(m: IntArray, w: Int32Array, rep: int, row: int) -> None:
     while count > 0:
         count -= 1
         drop_run(m, w, rep, w[scratch + count])
+    m[table + TABLE_RUNS] = 0
 
 
 @kernel
 def release_blocks(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int, computed: int, preempted: bool) -> None:
-    """Free the row's blocks, the last one first: `blocks` in all, of which `computed` tokens fill the first."""
-    full = 0
+    """Free the row's blocks, the last one of each table first: `blocks` in all, of which `computed` tokens fill the
+    first."""
+    full, offered = 0, m[row + OFFERED]
     if preempted:
         full = max(0, _whole(m, rep, computed) - _shared_blocks(m, w, rep, m[row + REQUEST]))
-    _free_counted(m, w, rep, row, blocks - m[row + OFFERED], full)
-    _drop_table(m, w, rep, row)
-    m[row + OFFERED] = m[row + RUNS] = 0
+    for number in range(m[rep + BLOCK_TABLES]):
+        table = m[row + TABLE] + number * TABLE_SIZE
+        _free_counted(m, w, rep, table, offered, blocks // m[rep + BLOCK_TABLES] - offered, full)
+        _drop_table(m, w, rep, table, offered)
+    m[row + OFFERED] = 0

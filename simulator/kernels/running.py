@@ -6,6 +6,7 @@ from simulator.kernels.state import (
     BASE,
     BLOCK_BITS,
     BLOCK_SIZE,
+    BLOCK_TABLES,
     CHUNK_COUNT,
     CHUNKS,
     CONTEXT,
@@ -22,6 +23,7 @@ from simulator.kernels.state import (
     ORDER,
     PREV,
     RANK,
+    SHARED,
     STEP_OUT,
     STEPS,
     TAIL,
@@ -48,7 +50,7 @@ def growth(m: IntArray, rep: int) -> int:
 @kernel
 def _count_growth(m: IntArray, rep: int, row: int, change: int) -> None:
     if m[rep + CONTIGUOUS] == 0 and m[rep + WALKS] == 0:
-        m[m[rep + HIST] + residue(m, rep, -m[row + BASE])] += change
+        m[m[rep + HIST] + residue(m, rep, -m[row + BASE])] += change * m[rep + BLOCK_TABLES]
 
 
 @kernel
@@ -119,6 +121,12 @@ def leave_decoding(m: IntArray, rep: int, row: int) -> int:
 def tokens_out(m: IntArray, rep: int) -> int:
     """Tokens that decoding sequences make in the full step under way."""
     return int(m[rep + DECODING] if m[rep + WALKS] == 0 else m[rep + STEP_OUT])
+
+
+@kernel
+def tokens_in_blocks(m: IntArray, rep: int, computed: int) -> int:
+    """Tokens that stand in the held blocks of sequences that have computed so many; a shared block counts once."""
+    return int(m[rep + BLOCK_TABLES] * computed - m[rep + SHARED] * m[rep + BLOCK_SIZE])
 
 
 @kernel

@@ -110,7 +110,7 @@ SEQ_PS: Final = 14
 TOKENS_PS: Final = 15  # step-time tables
 SEATS_PS: Final = 16
 CONTEXT_PS: Final = 17
-HIST: Final = 18  # [block_size] decoding sequences by the step number mod block_size in which they begin blocks
+HIST: Final = 18  # [block_size] blocks that decoding sequences begin, by the step number mod block_size
 HEAP: Final = 19  # [max_num_seqs, 2] DUE and row of those that decode, the next to finish first
 CHUNKS: Final = 20  # [max_num_seqs] rows whose prompt is partly computed, in order of admission
 LONGEST_CHUNK: Final = 21  # most tokens of one prompt in a step
@@ -152,7 +152,7 @@ SCRATCH: Final = 56
 HEADS: Final = 57
 SPANS: Final = 58
 PARTS: Final = 59
-TABLES: Final = 60  # table of the next unused row
+TABLES: Final = 60  # offset in m: block tables of the next unused row, see `prefix.py`
 WIDTH: Final = 61
 SHARED: Final = 62  # holders of blocks beyond the first of each
 PENDING: Final = 63  # uncached prompt tokens, as found when they were routed, of requests without a token
@@ -193,7 +193,10 @@ STEP_CONTEXT: Final = 102  # tokens that they have computed before,
 STEP_OUT: Final = 103  # and tokens that come out
 # --- replica: stepping in full (see `walk.py`) ------------------------------------------------------------------
 WALKS: Final = 104  # 1: every step is a full one, for which the running list is walked
-REPLICA_SIZE: Final = 112
+# --- replica: layer groups ----------------------------------------------------------------------------------------
+BLOCK_TABLES: Final = 180  # block tables of a sequence: blocks of the pool that block_size of its tokens take
+NAMES: Final = 181  # names of shared content, of each table
+REPLICA_SIZE: Final = 200
 
 # --- row ------------------------------------------------------------------------------------------------------
 REQUEST: Final = 0
@@ -210,10 +213,8 @@ TARGET: Final = 10  # prefilling: tokens to compute
 CHUNK: Final = 11  # prefilling: tokens in this step, 0 if it has to wait
 STOPPED_AT: Final = 12  # when it was preempted
 LAST_TOKEN: Final = 13  # when its last token came out, before it was preempted or with drafts
-TABLE: Final = 14  # its table in w
-RUNS: Final = 15  # runs in the table
-OFFERED: Final = 16  # blocks in them: leading ones that others can find, or could
-ROW_BEGUN: Final = 17  # the beginning that its block behind them has; 0: none
+TABLE: Final = 14  # its block tables, see `prefix.py`
+OFFERED: Final = 16  # blocks in runs, of each table: leading ones that others can find, or could
 ROW_BEGAN: Final = 18  # 1: that block has been offered
 ROW_HELD: Final = 19  # with drafts: blocks that it holds; else those that it took at admission
 EMITS: Final = 20  # decoding with drafts: tokens that come out of the step under way, of CHUNK in it

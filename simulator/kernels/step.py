@@ -7,12 +7,11 @@ from simulator.kernels.drafts import keep
 from simulator.kernels.finish import finish_chunks, finish_due
 from simulator.kernels.pool import blocks_for, take
 from simulator.kernels.preempt import make_room
-from simulator.kernels.running import growth, running_count, tokens_out
+from simulator.kernels.running import growth, running_count, tokens_in_blocks, tokens_out
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     AREA_HIGH,
     BATCH_LEFT,
-    BLOCK_SIZE,
     BLOCKS,
     BUDGET,
     BUSY,
@@ -36,7 +35,6 @@ from simulator.kernels.state import (
     SEATS_PS,
     SEQ_PS,
     SETTLED,
-    SHARED,
     STATIC,
     STEP_CONTEXT,
     STEP_SEQS,
@@ -132,10 +130,10 @@ def planned_ps(m: IntArray, rep: int) -> int:
 @kernel
 def tokens_held(m: IntArray, rep: int) -> int:
     """Tokens computed of those who run, between steps; shared ones count once."""
-    tokens = m[rep + CONTEXT] - m[rep + SHARED] * m[rep + BLOCK_SIZE]
+    computed = m[rep + CONTEXT]
     for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
-        tokens += m[m[place] + COMPUTED]
-    return int(tokens)
+        computed += m[m[place] + COMPUTED]
+    return tokens_in_blocks(m, rep, computed)
 
 
 @kernel
@@ -145,7 +143,7 @@ def start_step(m: IntArray, rep: int, running: int, duration_ps: int) -> None:
     if duration_ps == 0:
         duration_ps = _step_ps(m, rep, prompts, prefill, context, pairs)
     decoding, emitted = m[rep + DECODING], tokens_out(m, rep)
-    tokens = m[rep + CONTEXT] + emitted + context + prefill + idle - m[rep + SHARED] * m[rep + BLOCK_SIZE]
+    tokens = tokens_in_blocks(m, rep, m[rep + CONTEXT] + emitted + context + prefill + idle)
     m[rep + PLANNED] = 0
     m[rep + END] = m[rep + NOW] + duration_ps
     m[rep + BUSY] += duration_ps

@@ -12,13 +12,14 @@ from simulator.kernels.admit import anyone_waiting, head_chunk, seat_open, stays
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.finish import finish_due
 from simulator.kernels.pool import take
-from simulator.kernels.running import residue
+from simulator.kernels.running import residue, tokens_in_blocks
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     AREA_HIGH,
     BIN_END,
     BLOCK_BITS,
     BLOCK_SIZE,
+    BLOCK_TABLES,
     BLOCKS,
     BUDGET,
     BUSY,
@@ -42,7 +43,6 @@ from simulator.kernels.state import (
     RISE_PS,
     SEAT_HIGH,
     SEATS_PS,
-    SHARED,
     STEPS,
     TOKENS_PS,
     UNTIL,
@@ -82,12 +82,13 @@ def _rounds(m: IntArray, rep: int, steps: int) -> int:
 
 @inlined
 def steps_before_exhaustion(m: IntArray, rep: int, most: int) -> int:
-    """How many steps (at most `most`) the free blocks last: each round of block_size steps takes one per sequence."""
-    size, decoding, free = m[rep + BLOCK_SIZE], m[rep + DECODING], m[rep + FREE]
-    if decoding * _rounds(m, rep, most) <= free:
+    """How many steps (at most `most`) the free blocks last: each round of block_size steps takes one per table."""
+    size, free = m[rep + BLOCK_SIZE], m[rep + FREE]
+    each_round = m[rep + DECODING] * m[rep + BLOCK_TABLES]
+    if each_round * _rounds(m, rep, most) <= free:
         return most
-    rounds = free // decoding
-    left = free - rounds * decoding
+    rounds = free // each_round
+    left = free - rounds * each_round
     steps = rounds * size
     hist, place = m[rep + HIST], residue(m, rep, m[rep + STEPS])
     while steps < most:
@@ -149,19 +150,19 @@ def cut_stretch(m: IntArray, rep: int, at_ps: int) -> None:
 
 @kernel
 def _held(m: IntArray, rep: int, first: int, last: int, times: int, total_ps: int) -> tuple[int, int]:
-    """(Blocks begun, blocks x time) of sequences that begin `times` blocks each, the first in steps first to last - 1.
+    """(Blocks begun, blocks x time) of tables that begin `times` blocks each, the first in steps first to last - 1.
 
     One that begins blocks in steps j, j + block_size, ... holds each from the start of its step, which is
-    j*a + d*j(j-1)/2 after the stretch's: so sums of 1, j and j**2 over the sequences are enough.
+    j*a + d*j(j-1)/2 after the stretch's: so sums of 1, j and j**2 over the tables are enough.
     """
     size = m[rep + BLOCK_SIZE]
     hist, place = m[rep + HIST], residue(m, rep, m[rep + STEPS] + first)
     ones = sum_j = sum_jj = 0
     for j in range(first, last):
-        sequences = m[hist + place]
-        ones += sequences
-        sum_j += sequences * j
-        sum_jj += sequences * j * j
+        blocks = m[hist + place]
+        ones += blocks
+        sum_j += blocks * j
+        sum_jj += blocks * j * j
         place = place + 1 if place + 1 < size else 0
     pairs = times * (times - 1) >> 1
     square = pairs * (2 * times - 1) // 3
@@ -190,14 +191,14 @@ def _blocks_and_area(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
 
 @inlined
 def _tokens(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
-    """Adds tokens held x time; returns the tokens at the end. After step j there are n*j more than after the first."""
-    decoding = m[rep + DECODING]
-    first = m[rep + CONTEXT] + decoding - m[rep + SHARED] * m[rep + BLOCK_SIZE]
+    """Adds tokens held x time; returns the tokens at the end. Every step adds one to each table."""
+    each_step = m[rep + DECODING] * m[rep + BLOCK_TABLES]
+    first = tokens_in_blocks(m, rep, m[rep + CONTEXT] + m[rep + DECODING])
     sum_j = steps * (steps - 1) >> 1
     sum_jj = sum_j * (2 * steps - 1) // 3
     add_product(m, rep + KV_TOKENS_HIGH, first, total_ps)
-    add_product(m, rep + KV_TOKENS_HIGH, decoding, m[rep + FIRST_PS] * sum_j + m[rep + RISE_PS] * sum_jj)
-    return int(first + decoding * (steps - 1))
+    add_product(m, rep + KV_TOKENS_HIGH, each_step, m[rep + FIRST_PS] * sum_j + m[rep + RISE_PS] * sum_jj)
+    return int(first + each_step * (steps - 1))
 
 
 @inlined

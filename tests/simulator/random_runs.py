@@ -213,6 +213,22 @@ def runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[EngineConfig, St
 
 
 @st.composite
+def layered_runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[EngineConfig, StepTime, Workload]:
+    """Several block tables, and a pool that is short with them."""
+    config, step_time, workload = draw(runs(caching))
+    groups = draw(kv_groups().filter(lambda groups: groups != (KvGroup(),)))
+    tables = sum(group.pool_blocks for group in groups)
+    windowed = any(group.window_tokens for group in groups)
+    layered = replace(
+        config,
+        kv_groups=groups,
+        num_blocks=config.num_blocks * tables,
+        partial_block_hits=config.partial_block_hits and not windowed,
+    )
+    return layered, step_time, workload
+
+
+@st.composite
 def gangs(draw: st.DrawFn, config: EngineConfig) -> EngineConfig:
     """The same engine alone, as ranks in lock step, or as a pipeline."""
     kind = draw(st.sampled_from(["alone", "ranks", "pipeline"]))

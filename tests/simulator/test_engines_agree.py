@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import EngineConfig, EventLog, Fleet, KvGroup, Pool, StepTime, Workload, simulate_fleet
+from simulator import EngineConfig, EventLog, Fleet, Pool, StepTime, Workload, simulate_fleet
 from simulator.admission import NO_LIMITS
 from simulator.engine import Engine
-from tests.simulator.random_runs import fleet_runs, runs
+from tests.simulator.random_runs import fleet_runs, layered_runs, runs
 
 Run = tuple[EngineConfig, StepTime, Workload]
 
@@ -17,7 +17,7 @@ Run = tuple[EngineConfig, StepTime, Workload]
 def _known(fleet: Fleet) -> Fleet:
     """The fleet without what only the reference engine knows so far."""
     plain = {
-        "kv_groups": (KvGroup(),),
+        "free_outside_window": False,
         "order": "fcfs",
         "tenant_weights": (),
         "overlap_scheduling": False,
@@ -74,6 +74,13 @@ def test_fast_equals_reference_with_prefix_cache(run: Run) -> None:
 def test_fast_equals_reference_when_stopped_early(run: Run, share: float) -> None:
     config, step_time, workload = run
     _agree(Fleet((Pool(config, step_time),)), workload, share)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(layered_runs(), layered_runs(caching=True)))
+def test_fast_equals_reference_with_layer_groups(run: Run) -> None:
+    config, step_time, workload = run
+    _agree(Fleet((Pool(config, step_time),)), workload)
 
 
 @settings(max_examples=400, deadline=None)
