@@ -30,19 +30,19 @@ def kernel(function: Kernel) -> Kernel:
 
 def inlined(function: Kernel) -> Kernel:
     """As `kernel`, for a function with one caller on the way that every step takes: it becomes a part of it."""
-    return cast(Kernel, numba.njit(forceinline=True, **_OPTIONS)(function))
+    return cast(Kernel, numba.njit(forceinline=True, **_INNER)(function))
 
 
 def entry(function: Kernel) -> Kernel:
     """Compile `function` with all that it calls, and keep the result on disk."""
     folder = _cache_folder()
     if folder is None:
-        return cast(Kernel, numba.njit(**_OPTIONS)(function))
+        return cast(Kernel, numba.njit(no_cfunc_wrapper=True, **_OPTIONS)(function))
     settings: Any = numba.config
     before = settings.CACHE_DIR
     settings.CACHE_DIR = str(folder)  # read while the function is decorated
     try:
-        return cast(Kernel, numba.njit(cache=True, **_OPTIONS)(function))
+        return cast(Kernel, numba.njit(cache=True, no_cfunc_wrapper=True, **_OPTIONS)(function))
     finally:
         settings.CACHE_DIR = before
 

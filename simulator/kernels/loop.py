@@ -7,7 +7,7 @@ every replica that has no step under way and something to compute begins one.
 from simulator.kernels.accounts import tell_series, turn_bin
 from simulator.kernels.admit import anyone_waiting
 from simulator.kernels.arrive import next_arrival_ps
-from simulator.kernels.compile import entry, inlined
+from simulator.kernels.compile import entry, inlined, kernel
 from simulator.kernels.control import act, next_control_ps
 from simulator.kernels.gangs import begin_gang, work_waits
 from simulator.kernels.pointers import arena, columns
@@ -95,7 +95,7 @@ def _control_ps(m: IntArray, end_ps: int, arrival_ps: int) -> int:
     return next_control_ps(m)
 
 
-@inlined
+@kernel
 def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, instants: int) -> int:
     events = m[EVENTS]
     for _ in range(instants):
