@@ -11,7 +11,10 @@ def handed_over(fleet: Fleet) -> tuple[str, ...]:
     """
     configs = [pool.config for pool in fleet.pools]
     reasons = {
-        "kv_groups": any(set(pool.config.windows) != {None} or pool.step_time.window_tokens for pool in fleet.pools),
+        "kv_groups": any(
+            set(config.windows) != {None} and (config.enable_prefix_caching or config.kv_allocation == "contiguous")
+            for config in configs
+        ),
         "order": any(config.order != "fcfs" for config in configs),
         "admission": fleet.admission != NO_LIMITS,
         "transfer": fleet.disaggregated,

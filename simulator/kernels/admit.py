@@ -2,13 +2,14 @@
 
 from simulator.kernels.accounts import add_product, choose_slice
 from simulator.kernels.compile import inlined, kernel
-from simulator.kernels.pool import blocks_for, take_at_admission
+from simulator.kernels.pool import blocks_for, most_blocks, take_at_admission
 from simulator.kernels.prefix import TABLE_SIZE, look_up
 from simulator.kernels.running import join_running
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     ADMITTED,
     ARRIVAL,
+    ASKED,
     BATCH_LEFT,
     BEHIND,
     BLOCK_SIZE,
@@ -84,7 +85,8 @@ def _row_of(m: IntArray, counts: Int32Array, rep: int, request: int) -> int:
 
 @kernel
 def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running: int, budget: int) -> int:
-    """Tokens of the first chunk of the first waiting request, 0 if it cannot enter; sets HITS, FREE_HITS."""
+    """Tokens of the first chunk of the first waiting request, 0 if it cannot enter; sets HITS, FREE_HITS, and ASKED
+    if it only lacks blocks."""
     request = m[rep + LINE + FIRST]
     row = _row_of(m, counts, rep, request)
     if row != NOBODY:
@@ -100,11 +102,12 @@ def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running
     if m[rep + CHUNKED] == 0 and target - cached > budget:
         return 0
     tokens = min(target - cached, m[rep + LONGEST_CHUNK], budget)
-    asked = blocks_for(m, rep, target if m[rep + RESERVE_WHOLE] > 0 else cached + tokens)
+    asked = most_blocks(m, rep, target) if m[rep + RESERVE_WHOLE] > 0 else blocks_for(m, rep, cached + tokens)
     if running > 0:
         asked += m[rep + WATERMARK]
-    held = m[rep + HITS] * m[rep + BLOCK_TABLES] - m[rep + FREE_HITS]
-    return int(tokens) if asked - held <= m[rep + FREE] else 0
+    asked -= m[rep + HITS] * m[rep + BLOCK_TABLES] - m[rep + FREE_HITS]
+    m[rep + ASKED] = asked
+    return int(tokens) if asked <= m[rep + FREE] else 0
 
 
 @kernel
@@ -119,7 +122,7 @@ def form_static_batch(m: IntArray, counts: Int32Array, rep: int) -> None:
     room, members, request = m[rep + BLOCKS], 0, m[rep + LINE + FIRST]
     for _ in range(m[rep + LINE + LINE_LENGTH]):
         tokens = counts[PROMPT, request] + counts[OUTPUT, request] - 1
-        room -= blocks_for(m, rep, min(tokens + m[rep + DRAFT_TOKENS] + m[rep + LOOKAHEAD], m[rep + MAX_LEN]))
+        room -= most_blocks(m, rep, min(tokens + m[rep + DRAFT_TOKENS] + m[rep + LOOKAHEAD], m[rep + MAX_LEN]))
         if members == m[rep + MAX_SEQS] or room < 0:
             break
         members += 1

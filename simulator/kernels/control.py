@@ -63,7 +63,8 @@ from simulator.kernels.power import (
     power_of,
     switch_on,
 )
-from simulator.kernels.running import growth, residue, running_count, tokens_in_blocks, tokens_made, tokens_out
+from simulator.kernels.residue import residue
+from simulator.kernels.running import growth, running_count, tokens_in_blocks, tokens_made, tokens_out
 from simulator.kernels.runs import Int32Array, empty_queue
 from simulator.kernels.state import (
     AREA_HIGH,
@@ -102,6 +103,7 @@ from simulator.kernels.state import (
     KV_TOKENS_HIGH,
     LAST_AT,
     LAST_TOKEN,
+    LATE,
     LINE,
     LOADS,
     MADE,
@@ -118,6 +120,7 @@ from simulator.kernels.state import (
     REPLICA_SIZE,
     REQUEST,
     RISE_PS,
+    ROUND_FREES,
     SEAT,
     SEAT_HIGH,
     SETTLED,
@@ -125,11 +128,13 @@ from simulator.kernels.state import (
     STOPPED_AT,
     STRANDED_AT,
     WALKS,
+    WINDOW_COUNT,
 )
 from simulator.kernels.stretch import run_stretch, steps_until, stretch_ps
 from simulator.kernels.tree import tree_set
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
 from simulator.kernels.waiting import push_back
+from simulator.kernels.windows import free_behind_decoding
 from simulator.steptime import IntArray
 
 
@@ -200,15 +205,15 @@ def _fewer(m: IntArray, scaler: int, count: int) -> None:
 
 @kernel
 def _begun_blocks(m: IntArray, rep: int, now_ps: int) -> int:
-    """Blocks that the stretch under way has begun before `now_ps`."""
+    """Blocks that the stretch under way has begun before `now_ps`, less those that it has freed."""
     if m[rep + END] == FAR_PS or m[rep + PLANNED] == 0 or m[rep + CONTIGUOUS] > 0:
         return 0
     steps = steps_until(m[rep + FIRST_PS], m[rep + RISE_PS], now_ps - m[rep + NOW], m[rep + PLANNED])
     size = m[rep + BLOCK_SIZE]
-    begun = steps // size * m[rep + DECODING] * m[rep + BLOCK_TABLES]
+    begun = steps // size * (m[rep + DECODING] * m[rep + BLOCK_TABLES] - m[rep + ROUND_FREES]) - m[rep + LATE]
     place = residue(m, rep, m[rep + STEPS])
     for _ in range(steps % size):
-        begun += m[m[rep + HIST] + place]
+        begun += m[m[rep + HIST] + place] - m[m[rep + HIST] + size + place]
         place = place + 1 if place + 1 < size else 0
     return int(begun)
 
@@ -302,6 +307,8 @@ def _cut_stretch_short(m: IntArray, w: Int32Array, times: IntArray, counts: Int3
     if left_ps == 0:
         return 0
     take(m, w, rep, growth(m, rep))
+    if m[rep + WINDOW_COUNT] > 0:
+        free_behind_decoding(m, rep)
     tokens = tokens_in_blocks(m, rep, m[rep + CONTEXT] + m[rep + DECODING])
     note_peak(m, rep, tokens)
     m[rep + BUSY] += left_ps
@@ -379,7 +386,7 @@ def _empty(m: IntArray, w: Int32Array, rep: int) -> None:
             m[rep + word] = m[start + word]
     for word in range(BEGINNINGS, REPLICA_SIZE):
         m[rep + word] = m[start + word]
-    for place in range(m[rep + BLOCK_SIZE]):
+    for place in range(2 * m[rep + BLOCK_SIZE]):
         m[m[rep + HIST] + place] = 0
     for place in range(m[saved + CACHE_AT], m[saved + CACHE_END]):
         w[place] = 0

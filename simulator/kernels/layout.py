@@ -2,6 +2,7 @@
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from simulator.kernels.prefix import TABLE_AT, TABLE_SIZE
 from simulator.kernels.runs import AFTER, BEFORE, HI, RUN_WORDS, Int32Array
 from simulator.kernels.tree import tree_words
 from simulator.kernels.waiting import FIRST, LAST
+from simulator.kernels.windows import WINDOW_SIZE
 from simulator.kernels.words import Words
 from simulator.records import ITL_BINS, ITL_SLICES, NEVER, SERIES_BINS, SERIES_SHIFT
 from simulator.steptime import IntArray, StepTime
@@ -136,13 +138,20 @@ class _PoolLayout:
             _seats_ps(config, pool.step_time),
             pool.step_time.context_ps[: config.max_num_seqs + 1],
             np.array(() if config.speculation is None else config.speculation.thresholds, np.int64),
+            _windows(config, pool.step_time.window_tokens),
         )
         self.tables_at = [words.take(len(table)) for table in self.tables]
         self.longest = longest_tokens(config)
         self.names: Names | None = None
         self.fields = _config_fields(config, pool.step_time) | dict(
-            zip((s.TOKENS_PS, s.SEATS_PS, s.CONTEXT_PS, s.THRESHOLDS), self.tables_at, strict=True)
+            zip((s.TOKENS_PS, s.SEATS_PS, s.CONTEXT_PS, s.THRESHOLDS, s.WINDOWS), self.tables_at, strict=True)
         )
+        self.fields[s.WINDOW_COUNT] = len(self.tables[-1]) // WINDOW_SIZE
+        if pool.step_time.window_context_ps is not None:
+            table = pool.step_time.window_context_ps[: config.max_num_seqs + 1]
+            self.tables += (table,)
+            self.tables_at.append(words.take(len(table)))
+            self.fields[s.WINDOW_PS] = self.tables_at[-1]
         if config.enable_prefix_caching:
             self.names = name_blocks(config, workload)
             self.entries_at = cache_words.take(self.names.entries.size)
@@ -156,7 +165,8 @@ class _PoolLayout:
         config = self.config
         fields = self.fields | {
             s.NUMBER: words.take(s.REPLICA_SIZE),
-            s.HIST: words.take(config.block_size),
+            s.HIST: words.take(2 * config.block_size),
+            s.NEXT_PASS: s.FAR_PS,
             s.HEAP: words.take(2 * config.max_num_seqs),
             s.CHUNKS: words.take(config.max_num_seqs),
             s.UNUSED_ROW: words.take(s.ROW_SIZE * config.max_num_seqs),
@@ -203,6 +213,16 @@ def _seats_ps(config: EngineConfig, step_time: StepTime) -> IntArray:
     return seats_ps + step_time.draft_ps[: config.max_num_seqs + 1]
 
 
+def _windows(config: EngineConfig, timed_tokens: int) -> IntArray:
+    """Records of the windows, of block tables and of the step time, by rising size."""
+    tables = Counter(window for window in config.windows if window is not None and config.kv_allocation == "paged")
+    rows = [
+        (window, tables[window], config.table_blocks(config.max_model_len, window), window == timed_tokens)
+        for window in sorted({*tables, timed_tokens} - {0})
+    ]
+    return np.array(rows, np.int64).ravel()
+
+
 def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
     size, continuous = config.block_size, config.scheduler == "vllm_v1"
     return {
@@ -220,6 +240,7 @@ def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
         s.STATIC: config.scheduler == "static",
         s.CACHING: config.enable_prefix_caching,
         s.MAX_LEN: config.max_model_len,
+        s.STEP_WINDOW: step_time.window_tokens,
         s.WALKS: config.speculation is not None,
         s.DRAFT_TOKENS: config.decode_tokens - 1,
         s.LOOKAHEAD: config.lookahead_tokens,

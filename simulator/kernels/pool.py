@@ -3,13 +3,25 @@
 from simulator.kernels.compile import kernel
 from simulator.kernels.prefix import release_blocks, seat_blocks, take_blocks
 from simulator.kernels.runs import Int32Array
-from simulator.kernels.state import BLOCK_BITS, BLOCK_SIZE, BLOCK_TABLES, CACHING, CONTIGUOUS, FREE, ROW_HELD
+from simulator.kernels.state import (
+    BLOCK_BITS,
+    BLOCK_SIZE,
+    BLOCK_TABLES,
+    CACHING,
+    CONTIGUOUS,
+    FREE,
+    GONE,
+    ROW_GONE,
+    ROW_HELD,
+    WINDOW_COUNT,
+)
+from simulator.kernels.windows import cut_to_windows
 from simulator.steptime import IntArray
 
 
 @kernel
 def blocks_for(m: IntArray, rep: int, tokens: int) -> int:
-    """Blocks a sequence with `tokens` tokens holds."""
+    """Blocks that a sequence with `tokens` tokens takes in all."""
     if m[rep + CONTIGUOUS] > 0:
         return int(m[rep + CONTIGUOUS])
     if m[rep + BLOCK_BITS] >= 0:
@@ -18,9 +30,19 @@ def blocks_for(m: IntArray, rep: int, tokens: int) -> int:
 
 
 @kernel
+def most_blocks(m: IntArray, rep: int, tokens: int) -> int:
+    """Most blocks that a sequence of `tokens` tokens holds at a time."""
+    blocks = blocks_for(m, rep, tokens)
+    if m[rep + WINDOW_COUNT] == 0 or m[rep + CONTIGUOUS] > 0:
+        return blocks
+    return cut_to_windows(m, rep, blocks // m[rep + BLOCK_TABLES], blocks)
+
+
+@kernel
 def take_at_admission(m: IntArray, w: Int32Array, rep: int, row: int, tokens: int) -> None:
     """Blocks for the first `tokens` tokens of a request that takes a seat; cached ones are shared."""
     m[row + ROW_HELD] = blocks_for(m, rep, tokens)
+    m[row + ROW_GONE] = 0
     if m[rep + CACHING] == 0:
         m[rep + FREE] -= m[row + ROW_HELD]
     else:
@@ -39,7 +61,8 @@ def take(m: IntArray, w: Int32Array, rep: int, blocks: int) -> None:
 @kernel
 def give_back(m: IntArray, w: Int32Array, rep: int, row: int, computed: int, preempted: bool) -> None:
     """All blocks of a request that has computed `computed` tokens."""
-    blocks = max(m[row + ROW_HELD], blocks_for(m, rep, computed))
+    blocks = max(m[row + ROW_HELD], blocks_for(m, rep, computed)) - m[row + ROW_GONE]
+    m[rep + GONE] -= m[row + ROW_GONE]
     if m[rep + CACHING] == 0:
         m[rep + FREE] += blocks
     else:

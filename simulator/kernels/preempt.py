@@ -2,7 +2,8 @@
 
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.pool import blocks_for, give_back
-from simulator.kernels.running import growth, leave_decoding, residue, tokens_made
+from simulator.kernels.residue import residue
+from simulator.kernels.running import growth, leave_decoding, tokens_made
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     BASE,
@@ -95,6 +96,15 @@ def plan_chunks(m: IntArray, rep: int) -> int:
         budget -= m[row + CHUNK]
         begun += chunk_blocks(m, rep, row)
     return int(begun)
+
+
+@kernel
+def chunk_tokens(m: IntArray, rep: int) -> int:
+    """Tokens of the planned chunks."""
+    tokens = 0
+    for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
+        tokens += m[m[place] + CHUNK]
+    return int(tokens)
 
 
 @kernel

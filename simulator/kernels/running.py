@@ -2,9 +2,9 @@
 
 from simulator.kernels.compile import kernel
 from simulator.kernels.heap import heap_push, heap_remove
+from simulator.kernels.residue import residue
 from simulator.kernels.state import (
     BASE,
-    BLOCK_BITS,
     BLOCK_SIZE,
     BLOCK_TABLES,
     CHUNK_COUNT,
@@ -14,6 +14,7 @@ from simulator.kernels.state import (
     DECODING,
     DUE,
     FAR_PS,
+    GONE,
     HEAD,
     HIST,
     LENGTH,
@@ -29,16 +30,10 @@ from simulator.kernels.state import (
     TAIL,
     TARGET,
     WALKS,
+    WINDOW_COUNT,
 )
+from simulator.kernels.windows import begin_windows, end_windows
 from simulator.steptime import IntArray
-
-
-@kernel
-def residue(m: IntArray, rep: int, number: int) -> int:
-    """number mod block size, from 0."""
-    if m[rep + BLOCK_BITS] >= 0:
-        return int(number & (m[rep + BLOCK_SIZE] - 1))
-    return int(number % m[rep + BLOCK_SIZE])
 
 
 @kernel
@@ -95,6 +90,8 @@ def join_decoding(m: IntArray, rep: int, row: int) -> None:
     m[rep + DECODING] += 1
     m[rep + CONTEXT] += m[row + TARGET]
     _count_growth(m, rep, row, 1)
+    if m[rep + WINDOW_COUNT] > 0:
+        begin_windows(m, rep, row)
 
 
 @kernel
@@ -114,6 +111,8 @@ def leave_decoding(m: IntArray, rep: int, row: int) -> int:
     m[rep + DECODING] -= 1
     m[rep + CONTEXT] -= computed
     _count_growth(m, rep, row, -1)
+    if m[rep + WINDOW_COUNT] > 0:
+        end_windows(m, rep, row)
     return int(computed)
 
 
@@ -125,8 +124,8 @@ def tokens_out(m: IntArray, rep: int) -> int:
 
 @kernel
 def tokens_in_blocks(m: IntArray, rep: int, computed: int) -> int:
-    """Tokens that stand in the held blocks of sequences that have computed so many; a shared block counts once."""
-    return int(m[rep + BLOCK_TABLES] * computed - m[rep + SHARED] * m[rep + BLOCK_SIZE])
+    """Tokens in the held blocks of all who run and have computed so many together; a shared block counts once."""
+    return int(m[rep + BLOCK_TABLES] * computed - (m[rep + SHARED] + m[rep + GONE]) * m[rep + BLOCK_SIZE])
 
 
 @kernel

@@ -110,7 +110,7 @@ SEQ_PS: Final = 14
 TOKENS_PS: Final = 15  # step-time tables
 SEATS_PS: Final = 16
 CONTEXT_PS: Final = 17
-HIST: Final = 18  # [block_size] blocks that decoding sequences begin, by the step number mod block_size
+HIST: Final = 18  # [2, block_size] blocks that decoding sequences begin, and free, by step number mod block_size
 HEAP: Final = 19  # [max_num_seqs, 2] DUE and row of those that decode, the next to finish first
 CHUNKS: Final = 20  # [max_num_seqs] rows whose prompt is partly computed, in order of admission
 LONGEST_CHUNK: Final = 21  # most tokens of one prompt in a step
@@ -196,6 +196,17 @@ WALKS: Final = 104  # 1: every step is a full one, for which the running list is
 # --- replica: layer groups ----------------------------------------------------------------------------------------
 BLOCK_TABLES: Final = 180  # block tables of a sequence: blocks of the pool that block_size of its tokens take
 NAMES: Final = 181  # names of shared content, of each table
+WINDOWS: Final = 182  # records of the windows, see `windows.py`
+WINDOW_COUNT: Final = 183
+GONE: Final = 184  # blocks behind windows that running sequences have freed
+LATE: Final = 185  # and that decoding ones have yet to free beyond what the histogram says
+NEXT_PASS: Final = 186  # no decoding sequence passes a window before this step
+ROUND_FREES: Final = 187  # blocks that decoding sequences free in block_size steps
+WINDOW_PS: Final = 188  # step-time table; 0: none
+STEP_WINDOW: Final = 189  # the window of the step time, in tokens
+WINDOW_CONTEXT: Final = 190  # tokens computed of the decoding sequences, of each so many at most
+BELOW: Final = 191  # decoding sequences that have computed less
+ASKED: Final = 192  # free blocks that the head of the line waits for; FAR_PS: it does not wait for blocks
 REPLICA_SIZE: Final = 200
 
 # --- row ------------------------------------------------------------------------------------------------------
@@ -218,7 +229,10 @@ OFFERED: Final = 16  # blocks in runs, of each table: leading ones that others c
 ROW_BEGAN: Final = 18  # 1: that block has been offered
 ROW_HELD: Final = 19  # with drafts: blocks that it holds; else those that it took at admission
 EMITS: Final = 20  # decoding with drafts: tokens that come out of the step under way, of CHUNK in it
-ROW_SIZE: Final = 21
+ROW_GONE: Final = 40  # blocks behind windows that it has freed, see `windows.py`
+ROW_GONE_AT: Final = 41  # decoding: the step number for which ROW_GONE counts
+PASSED: Final = 42  # decoding: windows that it has passed
+ROW_SIZE: Final = 48
 
 # --- times, counts --------------------------------------------------------------------------------------------
 ARRIVAL: Final = 0

@@ -12,6 +12,7 @@ from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     AREA_HIGH,
     BATCH_LEFT,
+    BELOW,
     BLOCKS,
     BUDGET,
     BUSY,
@@ -42,8 +43,12 @@ from simulator.kernels.state import (
     STEPS,
     TOKENS_PS,
     WALKS,
+    WINDOW_CONTEXT,
+    WINDOW_COUNT,
+    WINDOW_PS,
 )
-from simulator.kernels.walk import walk_running
+from simulator.kernels.walk import slide_running, walk_running
+from simulator.kernels.windows import window_ps
 from simulator.steptime import IntArray
 
 
@@ -81,6 +86,8 @@ def _step_ps(m: IntArray, rep: int, prompts: int, prefill: int, context: int, pa
         + m[rep + PAIR_PS] * pairs
         + m[rep + SEQ_PS] * prompts
     )
+    if m[rep + WINDOW_PS] > 0:
+        duration_ps += window_ps(m, rep, decoding)
     return int(max(1, duration_ps))
 
 
@@ -102,6 +109,8 @@ def schedule_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arra
     """Running requests first, then waiting ones, none in a step that preempted; returns how many run."""
     if m[rep + WALKS] > 0:
         fell, budget = walk_running(m, w, counts, rep)
+    elif m[rep + WINDOW_COUNT] > 0:
+        fell, budget = slide_running(m, w, counts, rep)
     else:
         fell = make_room(m, w, counts, rep)
         take(m, w, rep, growth(m, rep))
@@ -162,6 +171,7 @@ def settle_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     """The step under way has ended: tokens come out, sequences finish."""
     m[rep + STEPS] += 1
     m[rep + CONTEXT] += m[rep + DECODING]
+    m[rep + WINDOW_CONTEXT] += m[rep + BELOW]
     if m[rep + WALKS] > 0:
         keep(m, rep)
     finish_chunks(m, w, times, counts, rep)

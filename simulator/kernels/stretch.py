@@ -12,10 +12,13 @@ from simulator.kernels.admit import anyone_waiting, head_chunk, seat_open, stays
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.finish import finish_due
 from simulator.kernels.pool import take
-from simulator.kernels.running import residue, tokens_in_blocks
+from simulator.kernels.residue import residue
+from simulator.kernels.running import tokens_in_blocks
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     AREA_HIGH,
+    ASKED,
+    BELOW,
     BIN_END,
     BLOCK_BITS,
     BLOCK_SIZE,
@@ -30,24 +33,35 @@ from simulator.kernels.state import (
     DECODED,
     DECODING,
     END,
+    FAR_PS,
     FIRST_PS,
     FREE,
+    GONE,
     HEAP,
     HIST,
     KV_TOKENS_HIGH,
+    LATE,
     MAX_JUMP,
+    NEXT_PASS,
     NOW,
     OPEN,
     ORDER,
+    PEAK,
+    PEAK_TOKENS,
     PLANNED,
     RISE_PS,
+    ROUND_FREES,
     SEAT_HIGH,
     SEATS_PS,
     STEPS,
     TOKENS_PS,
     UNTIL,
     WALKS,
+    WINDOW_CONTEXT,
+    WINDOW_COUNT,
+    WINDOW_PS,
 )
+from simulator.kernels.windows import pass_windows
 from simulator.steptime import IntArray
 
 
@@ -100,6 +114,33 @@ def steps_before_exhaustion(m: IntArray, rep: int, most: int) -> int:
     return int(min(steps, most))
 
 
+@kernel
+def _steps_with_windows(m: IntArray, rep: int, most: int) -> int:
+    """How many steps (at most `most`) until a sequence passes a window, the free blocks might not last, or those that
+    are freed behind windows let the head of the line in. What a step frees may come too late for it itself."""
+    pass_windows(m, rep)
+    most = min(most, m[rep + NEXT_PASS] - m[rep + STEPS])
+    left, asked = m[rep + FREE], m[rep + ASKED]
+    if asked == FAR_PS and m[rep + DECODING] * m[rep + BLOCK_TABLES] * _rounds(m, rep, most) <= left:
+        return int(most)
+    size, place, steps, late = m[rep + BLOCK_SIZE], residue(m, rep, m[rep + STEPS]), 0, m[rep + LATE]
+    begun, freed = m[rep + HIST], m[rep + HIST] + size
+    while steps < most and m[begun + place] <= left:
+        left += late + m[freed + place] - m[begun + place]
+        late = 0
+        if left >= asked:
+            break
+        steps += 1
+        place = place + 1 if place + 1 < size else 0
+    return int(steps)
+
+
+@kernel
+def _window_ps(m: IntArray, rep: int, tokens: int) -> int:
+    """Time for so many tokens of context within the step time's window."""
+    return int(m[m[rep + WINDOW_PS] + m[rep + DECODING]] * tokens) if m[rep + WINDOW_PS] > 0 else 0
+
+
 @inlined
 def _only_decoding(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
     """Whether only decoding can come next: sets OPEN, whether a request that comes could enter."""
@@ -122,18 +163,25 @@ def plan_stretch(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bo
     decoding = m[rep + DECODING]
     if decoding == 0 or m[rep + CHUNK_COUNT] > 0 or m[rep + WALKS] > 0:
         return False
+    m[rep + ASKED] = FAR_PS
     if not _only_decoding(m, w, counts, rep):
         return False
     context_ps = m[m[rep + CONTEXT_PS] + decoding]
     first_ps = m[m[rep + TOKENS_PS] + decoding] + m[m[rep + SEATS_PS] + decoding] + context_ps * m[rep + CONTEXT]
+    rise_ps = context_ps * decoding
     steps = min(m[m[rep + HEAP]] - m[rep + STEPS], m[rep + MAX_JUMP])
-    steps = steps_before_exhaustion(m, rep, steps)
+    if m[rep + WINDOW_COUNT] == 0:
+        steps = steps_before_exhaustion(m, rep, steps)
+    else:
+        steps = _steps_with_windows(m, rep, steps)
+        first_ps += _window_ps(m, rep, m[rep + WINDOW_CONTEXT])
+        rise_ps += _window_ps(m, rep, m[rep + BELOW])
     if steps == 0 or first_ps == 0:
         return False
     m[rep + FIRST_PS] = first_ps
-    m[rep + RISE_PS] = context_ps * decoding
+    m[rep + RISE_PS] = rise_ps
     m[rep + PLANNED] = steps
-    m[rep + END] = m[rep + NOW] + stretch_ps(first_ps, context_ps * decoding, steps)
+    m[rep + END] = m[rep + NOW] + stretch_ps(first_ps, rise_ps, steps)
     cut_stretch(m, rep, min(m[rep + BIN_END], m[UNTIL]))
     return True
 
@@ -149,14 +197,14 @@ def cut_stretch(m: IntArray, rep: int, at_ps: int) -> None:
 
 
 @kernel
-def _held(m: IntArray, rep: int, first: int, last: int, times: int, total_ps: int) -> tuple[int, int]:
+def _held(m: IntArray, rep: int, hist: int, first: int, last: int, times: int, total_ps: int) -> tuple[int, int]:
     """(Blocks begun, blocks x time) of tables that begin `times` blocks each, the first in steps first to last - 1.
 
     One that begins blocks in steps j, j + block_size, ... holds each from the start of its step, which is
     j*a + d*j(j-1)/2 after the stretch's: so sums of 1, j and j**2 over the tables are enough.
     """
     size = m[rep + BLOCK_SIZE]
-    hist, place = m[rep + HIST], residue(m, rep, m[rep + STEPS] + first)
+    place = residue(m, rep, m[rep + STEPS] + first)
     ones = sum_j = sum_jj = 0
     for j in range(first, last):
         blocks = m[hist + place]
@@ -172,21 +220,65 @@ def _held(m: IntArray, rep: int, first: int, last: int, times: int, total_ps: in
     return times * ones, held_ps
 
 
+@kernel
+def _over_stretch(m: IntArray, rep: int, hist: int, steps: int, total_ps: int) -> tuple[int, int]:
+    """(Blocks, blocks x time left of the stretch) of what the histogram counts in all steps of the stretch."""
+    rounds = _rounds(m, rep, steps)
+    last_round = steps - (rounds - 1) * m[rep + BLOCK_SIZE]
+    blocks, held_ps = _held(m, rep, hist, 0, last_round, rounds, total_ps)
+    if rounds > 1:
+        others, others_ps = _held(m, rep, hist, last_round, m[rep + BLOCK_SIZE], rounds - 1, total_ps)
+        blocks += others
+        held_ps += others_ps
+    return blocks, held_ps
+
+
 @inlined
 def _blocks_and_area(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
     """Blocks begun during the stretch; adds blocks x time."""
     add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], total_ps)
     if m[rep + CONTIGUOUS] > 0:
         return 0
-    rounds = _rounds(m, rep, steps)
-    last_round = steps - (rounds - 1) * m[rep + BLOCK_SIZE]
-    begun, held_ps = _held(m, rep, 0, last_round, rounds, total_ps)
-    if rounds > 1:
-        others, others_ps = _held(m, rep, last_round, m[rep + BLOCK_SIZE], rounds - 1, total_ps)
-        begun += others
-        held_ps += others_ps
+    begun, held_ps = _over_stretch(m, rep, m[rep + HIST], steps, total_ps)
     add_product(m, rep + AREA_HIGH, 1, held_ps)
     return int(begun)
+
+
+@kernel
+def _free_over_stretch(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
+    """Blocks freed behind windows during the stretch; takes them off blocks and tokens x time."""
+    freed, free_ps = _over_stretch(m, rep, m[rep + HIST] + m[rep + BLOCK_SIZE], steps, total_ps)
+    late, size = m[rep + LATE], m[rep + BLOCK_SIZE]
+    add_product(m, rep + AREA_HIGH, -1, free_ps)
+    add_product(m, rep + AREA_HIGH, -late, total_ps)
+    add_product(m, rep + KV_TOKENS_HIGH, -size, free_ps)
+    add_product(m, rep + KV_TOKENS_HIGH, -late * size, total_ps)
+    freed += late
+    m[rep + FREE] += freed
+    m[rep + GONE] += freed
+    m[rep + LATE] = 0
+    return int(freed)
+
+
+@kernel
+def _note_peaks(m: IntArray, rep: int, steps: int, tokens: int) -> None:
+    """The peaks of a stretch that has been counted, with `tokens` at its end.
+
+    A round of block_size steps frees no more than it begins, so they lie in the last one. It is walked from its end.
+    """
+    size, each_step = m[rep + BLOCK_SIZE], m[rep + DECODING] * m[rep + BLOCK_TABLES]
+    used = m[rep + BLOCKS] - m[rep + FREE]
+    most, most_tokens = used + m[rep + ROUND_FREES], tokens + m[rep + ROUND_FREES] * size
+    if most <= m[rep + PEAK] and most_tokens <= m[rep + PEAK_TOKENS]:
+        return
+    begun, freed = m[rep + HIST], m[rep + HIST] + size
+    place = residue(m, rep, m[rep + STEPS] - 1)
+    for _ in range(1, min(steps, size)):
+        used += m[freed + place] - m[begun + place]
+        tokens += m[freed + place] * size - each_step
+        m[rep + PEAK] = max(m[rep + PEAK], used)
+        m[rep + PEAK_TOKENS] = max(m[rep + PEAK_TOKENS], tokens)
+        place = place - 1 if place > 0 else size - 1
 
 
 @inlined
@@ -208,6 +300,7 @@ def run_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     total_ps = m[rep + END] - m[rep + NOW]
     begun = _blocks_and_area(m, rep, steps, total_ps)
     tokens = _tokens(m, rep, steps, total_ps)
+    freed = _free_over_stretch(m, rep, steps, total_ps) if m[rep + WINDOW_COUNT] > 0 else 0
     add_product(m, rep + SEAT_HIGH, decoding, total_ps)
     add_gaps(m, rep, m[rep + FIRST_PS], m[rep + RISE_PS], steps, decoding)
     m[rep + BUSY] += total_ps
@@ -215,5 +308,9 @@ def run_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     m[rep + STEPS] += steps
     m[rep + CONTEXT] += steps * decoding
     take(m, w, rep, begun)
+    if m[rep + WINDOW_COUNT] > 0:
+        m[rep + WINDOW_CONTEXT] += steps * m[rep + BELOW]
+        tokens -= freed * m[rep + BLOCK_SIZE]
+        _note_peaks(m, rep, steps, tokens)
     note_peak(m, rep, tokens)
     finish_due(m, w, times, counts, rep, m[rep + ORDER])

@@ -12,6 +12,7 @@ from simulator import (
     EventLog,
     Fleet,
     GoodputSlo,
+    KvGroup,
     Outage,
     Pool,
     SimulatorError,
@@ -23,7 +24,7 @@ from simulator import (
 )
 from simulator.records import FINISHED
 from tests.simulator.logs import even_replica
-from tests.simulator.random_runs import gangs, speculations
+from tests.simulator.random_runs import gangs, kv_groups, speculations
 
 S = 10**12
 STEP = 10**10  # 10 ms
@@ -198,13 +199,15 @@ def test_a_rule_cannot_ask_for_more_than_the_pool_has() -> None:
 def controlled(draw: st.DrawFn) -> tuple[Fleet, Workload]:
     """Small fleets with short cold starts, fast ticks and frequent losses."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    groups = draw(st.one_of(st.just((KvGroup(),)), kv_groups()))
     config, step_time = even_replica(
         STEP,
         seats=draw(st.integers(1, 3)),
-        blocks=draw(st.integers(6, 30)),
+        blocks=draw(st.integers(6, 30)) * sum(group.pool_blocks for group in groups),
         enable_prefix_caching=draw(st.booleans()),
         max_num_batched_tokens=draw(st.sampled_from([100, 20])),
         speculation=draw(st.one_of(st.none(), speculations())),
+        kv_groups=groups,
     )
     alone, config = config, draw(gangs(config))
     config = replace(config, num_blocks=config.num_blocks * config.pipeline_stages)  # any request fits a lane

@@ -17,7 +17,6 @@ Run = tuple[EngineConfig, StepTime, Workload]
 def _known(fleet: Fleet) -> Fleet:
     """The fleet without what only the reference engine knows so far."""
     plain = {
-        "free_outside_window": False,
         "order": "fcfs",
         "tenant_weights": (),
         "overlap_scheduling": False,
@@ -33,12 +32,16 @@ def _known(fleet: Fleet) -> Fleet:
                 pool.config,
                 scheduler="static" if pool.config.scheduler == "static" else "vllm_v1",
                 **plain,
+                free_outside_window=pool.config.free_outside_window and not _windows_unknown(pool.config),
             ),
-            step_time=replace(pool.step_time, window_tokens=0, window_context_ps=None),
         )
         for pool in fleet.pools
     )
     return replace(fleet, pools=pools, admission=NO_LIMITS)
+
+
+def _windows_unknown(config: EngineConfig) -> bool:
+    return config.enable_prefix_caching or config.kv_allocation == "contiguous"
 
 
 def _agree(fleet: Fleet, workload: Workload, stopped_at: float | None = None) -> None:

@@ -24,11 +24,14 @@ def config(**changes: Any) -> EngineConfig:
 
 
 def run(config: EngineConfig, rows: list[tuple[int, int, int]], **content: Any) -> EventLog:
-    """Every step takes 100 ps."""
+    """Every step takes 100 ps; in both engines."""
     zeros = np.zeros(config.max_num_seqs + 1, np.int64)
     times = StepTime(np.full(config.max_num_batched_tokens + 1, 100), zeros, zeros)
     arrival, prompt, output = (np.array(column) for column in zip(*rows, strict=True))
-    return simulate(config, times, Workload(arrival, prompt, output, **content), engine="reference")
+    workload = Workload(arrival, prompt, output, **content)
+    log = simulate(config, times, workload, engine="reference")
+    assert simulate(config, times, workload, engine="fast").differences(log) == []
+    return log
 
 
 # A prompt of 20 in chunks of 8, 8 and 4, then two decode steps: after each step 8, 16, 20, 21, 22 tokens are computed.
@@ -92,10 +95,11 @@ def test_step_time_counts_the_context_of_a_window() -> None:
     zeros = np.zeros(2, np.int64)
     times = StepTime(np.full(9, 100), zeros, zeros, window_tokens=9, window_context_ps=np.full(2, 1000))
     workload = Workload(np.array([0]), np.array([20]), np.array([3]))
-    log = simulate(one, times, workload, engine="reference")
+    log = simulate(one, times, workload, engine="fast")
     assert log.end_ps == 5 * 100 + 1000 * (
         0 + 8 + 9 + 9 + 9
     )  # before the steps 0, 8, 16, 20 and 21 tokens are computed
+    assert simulate(one, times, workload, engine="reference").differences(log) == []
 
 
 def test_reserving_the_longest_length_wastes_what_paging_fills() -> None:
