@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -9,6 +10,8 @@ from simulator.errors import SimulatorError
 from simulator.records import NEVER, EventLog
 from simulator.steptime import IntArray
 from simulator.workload import Workload
+
+Moment = Literal["finish", "first_token", "admitted"]
 
 
 def check_block_size(workload: Workload, block_size: int) -> None:
@@ -23,29 +26,31 @@ def check_block_size(workload: Workload, block_size: int) -> None:
 
 
 def told_tokens(workload: Workload) -> IntArray:
-    """Prompt tokens of each request whose content the workload tells: its group's, or those in recorded blocks."""
+    """Tokens of each request, prompt and answer, whose content the workload tells: its group's, or recorded blocks'."""
     if workload.block_hashes is not None:
         told: IntArray = np.diff(workload.block_hashes.offsets) * workload.block_hashes.block_tokens
-        behind: IntArray = workload.prompt_tokens - workload.column("front_tokens")
-        return np.minimum(told, behind)
+        recorded = workload.column("recorded_tokens")
+        reach: IntArray = np.where(recorded < 0, workload.prompt_tokens, recorded)
+        return np.clip(reach - workload.column("front_tokens"), 0, told)
     grouped: IntArray = np.where(workload.column("prefix_group") >= 0, workload.column("prefix_tokens"), 0)
     return grouped
 
 
 def leading_tokens(workload: Workload) -> IntArray:
-    """Those of `told_tokens` with which the prompt begins: none where tokens of its own stand in front."""
+    """Those of `told_tokens` with which the request begins: none where tokens of its own stand in front."""
     leading: IntArray = np.where(workload.column("front_tokens") > 0, 0, told_tokens(workload))
     return leading
 
 
 def shared_tokens(workload: Workload, *, isolate_tenants: bool = False) -> IntArray:
     """Prompt tokens of each request that an earlier request (of its tenant) had too, wherever they stand."""
-    return _seen_before(workload, told_tokens(workload), isolate_tenants)
+    behind = workload.prompt_tokens - workload.column("front_tokens")
+    return np.minimum(behind, _seen_before(workload, told_tokens(workload), isolate_tenants))
 
 
 def shareable_tokens(workload: Workload, *, isolate_tenants: bool = False) -> IntArray:
-    """Those with which the prompts of both begin: what a prefix cache without limit could find."""
-    return _seen_before(workload, leading_tokens(workload), isolate_tenants)
+    """Those with which both requests begin: what a prefix cache without limit could find."""
+    return np.minimum(workload.prompt_tokens, _seen_before(workload, leading_tokens(workload), isolate_tenants))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,7 @@ def prefix_reuse(
 
 @dataclass(frozen=True, slots=True)
 class _Pieces:
-    """The told content of prompts, in pieces: request, name and tokens of each, a request's pieces in order.
+    """The told content of requests, in pieces: request, name and tokens of each, a request's pieces in order.
 
     A request has as many as `first[r + 1] - first[r]`; only a last one may have fewer than `size` tokens. Pieces of one
     name begin alike, and so do all before them.
@@ -158,18 +163,24 @@ def _leading_sums(matched: IntArray, pieces: _Pieces) -> IntArray:
 
 
 def _computed_before(workload: Workload, log: EventLog, isolate_tenants: bool) -> IntArray:
-    """Leading tokens that a request on the same replica had computed, its first token out, at each one's admission."""
+    """Leading tokens that a request on the same replica had computed at each one's admission.
+
+    A prompt is computed when the first token is out, an answer when it is finished.
+    """
     pieces = _pieces(workload, leading_tokens(workload), isolate_tenants)
     names, tokens = pieces.name.tolist(), pieces.tokens.tolist()
+    prompts = workload.prompt_tokens.tolist()
     replica = log.replica.tolist()
     known: dict[tuple[int, int], int] = {}
     found = np.zeros(len(workload), np.int64)
-    for number, computes in _moments(log):
-        for piece in range(pieces.first[number], pieces.first[number + 1]):
+    for number, kind in _moments(log):
+        first = int(pieces.first[number])
+        for piece in range(first, pieces.first[number + 1]):
             key = (replica[number], names[piece])
             before = known.get(key, 0)
-            if computes:
-                known[key] = max(before, tokens[piece])
+            if kind != "admitted":
+                prompt = prompts[number] - (piece - first) * pieces.size if kind == "first_token" else tokens[piece]
+                known[key] = max(before, min(tokens[piece], prompt))
                 continue
             found[number] += min(before, tokens[piece])
             if before < pieces.size:
@@ -177,9 +188,10 @@ def _computed_before(workload: Workload, log: EventLog, isolate_tenants: bool) -
     return found
 
 
-def _moments(log: EventLog) -> Iterator[tuple[int, bool]]:
-    """(request, False) at admissions and (request, True) at first tokens, in time; ends come before begins."""
-    moments = np.concatenate((log.first_token_ps, log.admitted_ps))
+def _moments(log: EventLog) -> Iterator[tuple[int, Moment]]:
+    """Requests and what happens to them, in time; ends come before begins."""
+    moments = np.concatenate((log.finish_ps, log.first_token_ps, log.admitted_ps))
+    kinds = get_args(Moment)
     for moment in np.argsort(moments, kind="stable").tolist():
         if moments[moment] != NEVER:
-            yield moment % len(log), moment < len(log)
+            yield moment % len(log), kinds[moment // len(log)]

@@ -34,15 +34,16 @@ OPTIONAL_COLUMNS: Mapping[str, ColumnRule] = {
     "session": ColumnRule(-1, 2**31 - 1, -1),
     "deadline_ps": ColumnRule(0, NO_DEADLINE_PS, NO_DEADLINE_PS),
     "traffic_class": ColumnRule(0, 2**31 - 1, 0),
+    "recorded_tokens": ColumnRule(-1, 2 * MAX_TOKENS, -1),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class BlockHashes:
-    """Recorded content of prompts as chained block hashes (for example Mooncake's, 512 tokens each).
+    """Recorded content as chained block hashes (for example Mooncake's, 512 tokens each).
 
-    Request i's prompt begins with the blocks `ids[offsets[i]:offsets[i + 1]]` of `block_tokens` tokens each; the last
-    may be partly filled. An id stands for its block and all before it: equal ids mean equal prompts up to there, or as
+    Request i begins with the blocks `ids[offsets[i]:offsets[i + 1]]` of `block_tokens` tokens each; the last may be
+    partly filled. An id stands for its block and all before it: equal ids mean equal prompts up to there, or as
     far as both reach (the next turn of a conversation fills the block in which the one before ended).
     """
 
@@ -83,6 +84,8 @@ class Workload:
     deadline_ps                   time after arrival by which it must be admitted, or is rejected where the admission
                                   policy looks at deadlines; NO_DEADLINE_PS, the default: never
     traffic_class                 the class that metrics keep apart; default 0
+    recorded_tokens               tokens of prompt and answer together that the recorded blocks tell, so that a next
+                                  turn's prompt can find its answer's blocks too; -1, the default: the prompt's
 
     Closed loop with concurrency c: the first c requests are sent at their arrival_ps. The k-th end in the run (from 0;
     any outcome is an end; ends at one instant count in the order in which the engine settles them) starts a think time
@@ -109,6 +112,7 @@ class Workload:
     session: IntArray | None = None
     deadline_ps: IntArray | None = None
     traffic_class: IntArray | None = None
+    recorded_tokens: IntArray | None = None
 
     def __post_init__(self) -> None:
         _set(self, "arrival_ps", whole_numbers("arrival_ps", self.arrival_ps, 0, MAX_TIME_PS))
@@ -203,6 +207,8 @@ class Workload:
                 "shape", "block_hashes.offsets", "must rise from 0 to len(ids), one more than requests"
             )
         _set(self, "block_hashes", BlockHashes(offsets, ids, hashes.block_tokens))
+        if (self.column("recorded_tokens") > self.prompt_tokens + self.output_tokens).any():
+            raise SimulatorError("prefix_too_long", "recorded_tokens", "cannot be more than prompt and output")
 
 
 def whole_numbers(field: str, values: npt.ArrayLike, low: int, high: int) -> IntArray:

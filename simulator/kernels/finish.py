@@ -11,6 +11,8 @@ from simulator.kernels.routers import KV_AWARE
 from simulator.kernels.running import join_decoding, leave_decoding
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
+    ANSWERS,
+    BASE,
     CACHING,
     CHUNK,
     CHUNK_COUNT,
@@ -21,12 +23,14 @@ from simulator.kernels.state import (
     DECODING,
     FIRST_TOKEN,
     FREE_ROW,
+    HEAD,
     HEAP,
     KEPT,
     LAST_TOKEN,
     LENGTH,
     MADE,
     NEXT,
+    NOBODY,
     PENDING,
     PREEMPTIONS,
     RANK,
@@ -53,8 +57,19 @@ def _leave(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep:
 
 
 @kernel
+def _offer_answers(m: IntArray, w: Int32Array, rep: int, rank: int) -> None:
+    """Publish the blocks that decoding sequences up to a rank have filled."""
+    row = m[rep + HEAD]
+    while row != NOBODY and m[row + RANK] <= rank:
+        offer_shared(m, w, rep, row, m[row + BASE] + m[rep + STEPS])
+        row = m[row + NEXT]
+
+
+@kernel
 def finish_due(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, rank: int) -> None:
     """Decoding sequences up to a rank whose last token came out in the step that has just ended."""
+    if m[rep + ANSWERS] > 0:
+        _offer_answers(m, w, rep, rank)
     heap = m[rep + HEAP]
     while m[rep + DECODING] > 0 and m[heap] == m[rep + STEPS] and m[m[heap + 1] + RANK] <= rank:
         row = m[heap + 1]
@@ -91,7 +106,7 @@ def finish_chunks(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arra
         finish_due(m, w, times, counts, rep, m[row + RANK])
         m[row + COMPUTED] += m[row + CHUNK]
         if m[rep + CACHING] > 0:
-            offer_shared(m, w, rep, row)
+            offer_shared(m, w, rep, row, m[row + COMPUTED])
         if m[row + COMPUTED] == m[row + TARGET]:
             _emit(m, w, times, counts, rep, row)
         else:

@@ -70,7 +70,10 @@ class SentLayout:
             kind, tokens, words_each = affinity.CHAINS, hashes.block_tokens, -(-len(fleet.gangs) // affinity.BITS)
             known, self.names = np.unique(hashes.ids, return_inverse=True)
             count = known.size
-            self.spans[:, 0], self.spans[:, 1] = hashes.offsets[:-1], np.diff(hashes.offsets)
+            self.spans[:, 0], self.spans[:, 1] = (
+                hashes.offsets[:-1],
+                np.minimum(np.diff(hashes.offsets), -(-workload.prompt_tokens // tokens)),
+            )
         elif workload.prefix_group is not None and workload.prefix_tokens is not None:
             kind = affinity.GROUPS
             groups, self.spans[:, 0] = np.unique(workload.prefix_group, return_inverse=True)

@@ -159,6 +159,8 @@ class _PoolLayout:
             self.fields[s.WIDTH] = 1 + int(self.names.tokens.max()) // config.block_size
             self.fields[s.PARTS], self.fields[s.SPANS] = self.names.parts, self.spans_at
             self.fields[s.NAMES] = self.names.count
+            if (self.names.tokens > workload.prompt_tokens).any():
+                self.fields[s.ANSWERS] = self.fields[s.WALKS] = 1
 
     def replica(self, number: int, words: Words, cache_words: Words) -> dict[int, int]:
         """The fields of one replica that do not begin as 0; NUMBER holds where its record stands."""

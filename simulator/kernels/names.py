@@ -1,4 +1,4 @@
-"""The shared content of a workload's prompts, in numbered pieces, for the prefix cache."""
+"""The shared content of a workload's requests, in numbered pieces, for the prefix cache."""
 
 from dataclasses import dataclass
 
@@ -37,7 +37,7 @@ class Names:
 
 
 def name_blocks(config: EngineConfig, workload: Workload) -> Names:
-    """The shared content of the workload's prompts."""
+    """The shared content of the workload's requests."""
     tokens = leading_tokens(workload)
     tenant = workload.column("tenant") if config.isolate_tenants else np.zeros(len(workload), np.int64)
     if workload.block_hashes is not None:

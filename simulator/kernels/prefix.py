@@ -55,7 +55,6 @@ from simulator.kernels.state import (
     BLOCK_BITS,
     BLOCK_SIZE,
     BLOCK_TABLES,
-    COMPUTED,
     FREE,
     FREE_HITS,
     HEADS,
@@ -256,11 +255,11 @@ def _offer_blocks(m: IntArray, w: Int32Array, rep: int, table: int, head: int, l
 
 
 @kernel
-def offer_shared(m: IntArray, w: Int32Array, rep: int, row: int) -> None:
-    """Publish the shared blocks that are now full and computed, and the one in which the shared content ends."""
+def offer_shared(m: IntArray, w: Int32Array, rep: int, row: int, computed: int) -> None:
+    """Publish the shared blocks that `computed` tokens fill, and the one in which the shared content ends."""
     span = m[rep + SPANS] + 2 * m[row + REQUEST]
     shared = _whole(m, rep, w[span + 1])
-    upto = min(shared, _whole(m, rep, m[row + COMPUTED]))
+    upto = min(shared, _whole(m, rep, computed))
     while m[row + OFFERED] < upto:
         entry = m[row + OFFERED] // m[rep + PARTS]
         edge, head = min(upto, (entry + 1) * m[rep + PARTS]), m[rep + HEADS] + w[w[span] + entry]
@@ -269,7 +268,7 @@ def offer_shared(m: IntArray, w: Int32Array, rep: int, row: int) -> None:
             _offer_blocks(m, w, rep, table, head + number * m[rep + NAMES], m[row + OFFERED], edge)
         m[row + OFFERED] = edge
     rest = w[span + 1] - shared * m[rep + BLOCK_SIZE]
-    if m[rep + BEGINNINGS] > 0 and rest > 0 and m[row + ROW_BEGAN] == 0 and m[row + COMPUTED] >= w[span + 1]:
+    if m[rep + BEGINNINGS] > 0 and rest > 0 and m[row + ROW_BEGAN] == 0 and computed >= w[span + 1]:
         m[row + ROW_BEGAN] = 1
         place = m[rep + BEGINNINGS] + w[w[span] + shared // m[rep + PARTS]]
         for number in range(m[rep + BLOCK_TABLES]):

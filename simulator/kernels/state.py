@@ -193,6 +193,7 @@ STEP_CONTEXT: Final = 102  # tokens that they have computed before,
 STEP_OUT: Final = 103  # and tokens that come out
 # --- replica: stepping in full (see `walk.py`) ------------------------------------------------------------------
 WALKS: Final = 104  # 1: every step is a full one, for which the running list is walked
+ANSWERS: Final = 105  # 1: with a prefix cache, content of answers too is told
 # --- replica: layer groups ----------------------------------------------------------------------------------------
 BLOCK_TABLES: Final = 180  # block tables of a sequence: blocks of the pool that block_size of its tokens take
 NAMES: Final = 181  # names of shared content, of each table

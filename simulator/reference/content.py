@@ -16,8 +16,8 @@ class Content:
 
     keys            names of all its full blocks, prompt and output, in chain order: a name stands for the block and all
                     before it
-    leading_tokens  tokens that others may begin with too;  beginnings: names of the blocks they reach into. Two blocks
-                    of one name begin with as many of the same tokens as both have
+    leading_tokens  tokens, of prompt and answer, that others may begin with too;  beginnings: names of the blocks they
+                    reach into. Two blocks of one name begin with as many of the same tokens as both have
     """
 
     keys: Sequence[int] = ()

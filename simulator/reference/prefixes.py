@@ -43,5 +43,6 @@ class SentPrefixes:
         hashes = self._workload.block_hashes
         if hashes is None or self._fronts[number]:
             return []
+        blocks = -(-int(self._workload.prompt_tokens[number]) // hashes.block_tokens)
         chain: list[int] = hashes.ids[int(hashes.offsets[number]) : int(hashes.offsets[number + 1])].tolist()
-        return chain
+        return chain[:blocks]

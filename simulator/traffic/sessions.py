@@ -55,9 +55,9 @@ def conversations(
     the answer being read. So arrivals do not depend on how fast the server is (open loop). A conversation ends early
     before a turn that does not fit `max_model_len`; a first turn is cut to it.
 
-    `session` numbers the conversations. What a prompt shares with former turns, and with others under the same system
-    prompt, is told by block hashes of `block_tokens`, 8 bytes for each block of each prompt. Within a conversation any
-    size is exact; of the system prompt its full blocks are shared, so let the size divide it.
+    `session` numbers the conversations. What a prompt shares with former turns and their answers, and with others under
+    the same system prompt, is told by block hashes of `block_tokens`, 8 bytes for each block of each turn. Within a
+    conversation any size is exact; of the system prompt its full blocks are shared, so let the size divide it.
     """
     limit = require_int("max_model_len", max_model_len, 2, MAX_TOKENS)
     system = require_int("system_tokens", system_tokens, 0, MAX_TOKENS)
@@ -82,8 +82,16 @@ def conversations(
         kept = np.flatnonzero((prompt + answer <= limit) & (sent_ps <= MAX_TIME_PS))
         kept = kept[np.argsort(sent_ps[kept], kind="stable")]
         prompt, session = prompt[kept], session[kept]
-        hashes = _content(prompt, session + first_session, variant[session], system // size, variants, limit, size)
-        return Workload(sent_ps[kept], prompt, answer[kept], block_hashes=hashes, session=session + first_session)
+        told, own = prompt + answer[kept], session + first_session
+        hashes = _content(told, own, variant[session], system // size, variants, limit, size)
+        return Workload(
+            sent_ps[kept],
+            prompt,
+            answer[kept],
+            block_hashes=hashes,
+            session=own,
+            recorded_tokens=told,
+        )
 
     return lambda rng: _in_time_order(starts, opened, *rng.spawn(2))
 
@@ -116,10 +124,10 @@ def _sums_before(values: npt.NDArray[Number], first: IntArray, count: IntArray) 
 
 
 def _content(
-    prompt: IntArray, session: IntArray, variant: IntArray, shared: int, variants: int, limit: int, size: int
+    tokens: IntArray, session: IntArray, variant: IntArray, shared: int, variants: int, limit: int, size: int
 ) -> BlockHashes:
     """Blocks of the system prompt are named by its version, all others by their conversation."""
-    blocks = -(-prompt // size)
+    blocks = -(-tokens // size)
     offsets = np.concatenate(([0], np.cumsum(blocks)))
     own = variants * shared + session * -(-limit // size)
     ids = np.repeat(own - offsets[:-1], blocks)

@@ -182,21 +182,25 @@ def workloads(draw: st.DrawFn, config: EngineConfig, step_time: StepTime) -> Wor
         group = rng.integers(-1, 3, count)
         tokens = np.minimum(prompt, rng.integers(0, 3, count) * 5 + group + 1)
     if content == "hashes":
-        hashes = recorded(rng, prompt, config.block_size * draw(st.integers(1, 2)))
+        answers = output * draw(st.integers(0, 1))
+        hashes = recorded(rng, prompt + answers, config.block_size * draw(st.integers(1, 2)))
     concurrency = draw(st.one_of(st.none(), st.integers(1, 8)))
     think = rng.integers(0, 2 * mean_gap + 1, count) if concurrency and draw(st.booleans()) else None
     front = None
     if draw(st.integers(0, 5)) == 0:
         front = rng.integers(0, 2, count) * np.minimum(1, prompt - (0 if tokens is None else tokens))
-    workload = Workload(arrival, prompt, output, group, tokens, hashes, concurrency, think_ps=think, front_tokens=front)
+    workload = Workload(
+        arrival, prompt, output, group, tokens, hashes, concurrency,
+        think_ps=think, front_tokens=front, recorded_tokens=None if hashes is None else prompt + answers,
+    )  # fmt: skip
     return draw(owned(workload, step_time)) if draw(st.booleans()) else workload
 
 
-def recorded(rng: np.random.Generator, prompt: np.ndarray, block_tokens: int) -> BlockHashes:
-    """Each prompt follows one of two chains for a while, then goes its own way."""
+def recorded(rng: np.random.Generator, lengths: np.ndarray, block_tokens: int) -> BlockHashes:
+    """Each request follows one of two chains for a while, then goes its own way."""
     ids: list[int] = []
     offsets = [0]
-    for number, tokens in enumerate(prompt):
+    for number, tokens in enumerate(lengths):
         blocks = -(-int(tokens) // block_tokens)
         common = int(rng.integers(0, blocks + 1))
         chain = int(rng.integers(0, 2)) * 100

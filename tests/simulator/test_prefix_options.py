@@ -1,5 +1,6 @@
 """Options of the prefix cache, and where the tokens went that prompts share."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -176,3 +177,34 @@ def test_a_long_prefix_is_computed_once_whatever_the_blocks(engine: str) -> None
     assert found.tolist() == shareable_tokens(workload).tolist()
     whole = run(engine, config(num_blocks=2000), workload).cached_tokens
     assert whole.tolist() == [tokens // 4 * 4 for tokens in shareable_tokens(workload).tolist()]
+
+
+def turns(recorded: list[int] | None) -> Workload:
+    """Two turns: 10 tokens and 7 of answer, of which 6 are computed; then these 17 and 5 more. Blocks of 4 tokens."""
+    hashes = BlockHashes(np.array([0, 5, 11]), np.array([*range(5), *range(6)]), 4)
+    told = None if recorded is None else np.array(recorded)
+    arrival, prompt, output = (np.array(column) for column in ([0, 5000], [10, 22], [7, 2]))
+    return Workload(arrival, prompt, output, block_hashes=hashes, recorded_tokens=told)
+
+
+def test_a_next_turn_finds_the_blocks_of_the_answer_where_its_content_is_told(engine: str) -> None:
+    assert run(engine, config(), turns(None)).cached_tokens.tolist() == [0, 8]
+    told = turns([17, 24])
+    log = run(engine, config(), told)
+    assert log.cached_tokens.tolist() == [0, 16]
+    reuse = prefix_reuse(told, log, 4)
+    assert (reuse.shared_tokens, reuse.cached_tokens, reuse.not_whole_tokens) == (17, 16, 1)
+
+
+def test_an_answer_can_be_found_before_it_is_finished(engine: str) -> None:
+    """A copy of the conversation that comes while the answer is under way finds what is computed of it."""
+    told = replace(turns([17, 24]), arrival_ps=np.array([0, 350]))
+    log = run(engine, config(), told)
+    assert log.finish_ps[0] > log.admitted_ps[1]
+    assert log.cached_tokens.tolist() == [0, 12]  # after the step at 300, 13 tokens are computed
+
+
+def test_no_more_can_be_told_than_there_is() -> None:
+    with pytest.raises(SimulatorError) as caught:
+        turns([18, 24])
+    assert (caught.value.code, caught.value.field) == ("prefix_too_long", "recorded_tokens")

@@ -64,6 +64,7 @@ def test_a_workload_without_columns_means_their_defaults() -> None:
         "session": {-1},
         "deadline_ps": {NO_DEADLINE_PS},
         "traffic_class": {0},
+        "recorded_tokens": {-1},
     }
 
 

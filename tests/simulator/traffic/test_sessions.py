@@ -54,7 +54,8 @@ def test_a_conversation_by_hand() -> None:
     assert first.prompt_tokens.tolist() == [110, 125, 140, 155]
     assert first.output_tokens.tolist() == [5, 5, 5, 5]
     assert np.diff(first.arrival_ps).tolist() == [30 * PS_PER_S] * 3
-    assert [len(blocks(first, k)) for k in range(4)] == [6, 7, 7, 8]
+    assert [len(blocks(first, k)) for k in range(4)] == [6, 7, 8, 8]
+    assert first.column("recorded_tokens").tolist() == [115, 130, 145, 160]
     for k in range(3):
         assert blocks(first, k + 1)[: len(blocks(first, k))] == blocks(first, k)
 
@@ -75,7 +76,7 @@ def test_conversations_share_the_system_prompt_and_nothing_else(variants: int) -
     session = workload.column("session")
     owners: dict[int, set[int]] = {}
     for number in range(len(workload)):
-        assert len(blocks(workload, number)) == -(-workload.prompt_tokens[number] // 64)
+        assert len(blocks(workload, number)) == -(-workload.column("recorded_tokens")[number] // 64)
         for place, block in enumerate(blocks(workload, number)):
             owners.setdefault(block, set()).add(-1 if place < 2 else int(session[number]))
     assert all(len(found) == 1 for found in owners.values())
