@@ -31,7 +31,8 @@ def told_tokens(workload: Workload) -> IntArray:
         told: IntArray = np.diff(workload.block_hashes.offsets) * workload.block_hashes.block_tokens
         recorded = workload.column("recorded_tokens")
         reach: IntArray = np.where(recorded < 0, workload.prompt_tokens, recorded)
-        return np.clip(reach - workload.column("front_tokens"), 0, told)
+        recorded_tokens: IntArray = np.clip(reach - workload.column("front_tokens"), 0, told)
+        return recorded_tokens
     grouped: IntArray = np.where(workload.column("prefix_group") >= 0, workload.column("prefix_tokens"), 0)
     return grouped
 
@@ -45,12 +46,15 @@ def leading_tokens(workload: Workload) -> IntArray:
 def shared_tokens(workload: Workload, *, isolate_tenants: bool = False) -> IntArray:
     """Prompt tokens of each request that an earlier request (of its tenant) had too, wherever they stand."""
     behind = workload.prompt_tokens - workload.column("front_tokens")
-    return np.minimum(behind, _seen_before(workload, told_tokens(workload), isolate_tenants))
+    shared: IntArray = np.minimum(behind, _seen_before(workload, told_tokens(workload), isolate_tenants))
+    return shared
 
 
 def shareable_tokens(workload: Workload, *, isolate_tenants: bool = False) -> IntArray:
     """Those with which both requests begin: what a prefix cache without limit could find."""
-    return np.minimum(workload.prompt_tokens, _seen_before(workload, leading_tokens(workload), isolate_tenants))
+    seen = _seen_before(workload, leading_tokens(workload), isolate_tenants)
+    shareable: IntArray = np.minimum(workload.prompt_tokens, seen)
+    return shareable
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,9 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 # Integers divide and wrap as in numpy: ranges are checked before a run. The kernels allocate nothing, so they need no
 # reference counts on their arrays; without these they run twice as fast.
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
-# Only the entry is called from Python: the others need no wrappers, which take long to compile.
-_INNER: Any = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Only the entry is called, and only from Python: the others need no wrappers, which take long to compile.
+_ENTRY: Any = _OPTIONS | {"no_cfunc_wrapper": True}
+_INNER: Any = _ENTRY | {"no_cpython_wrapper": True}
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -37,12 +38,12 @@ def entry(function: Kernel) -> Kernel:
     """Compile `function` with all that it calls, and keep the result on disk."""
     folder = _cache_folder()
     if folder is None:
-        return cast(Kernel, numba.njit(no_cfunc_wrapper=True, **_OPTIONS)(function))
+        return cast(Kernel, numba.njit(**_ENTRY)(function))
     settings: Any = numba.config
     before = settings.CACHE_DIR
     settings.CACHE_DIR = str(folder)  # read while the function is decorated
     try:
-        return cast(Kernel, numba.njit(cache=True, no_cfunc_wrapper=True, **_OPTIONS)(function))
+        return cast(Kernel, numba.njit(cache=True, **_ENTRY)(function))
     finally:
         settings.CACHE_DIR = before
 
