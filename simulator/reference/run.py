@@ -39,7 +39,10 @@ def simulate_reference(
     until_ps: int | None = None,
     on_progress: Callable[[float], bool] | None = None,
 ) -> EventLog:
-    """Run the workload to its end; with `until_ps`, begin no step and start no idle instant at or after that time."""
+    """Run the workload to its end; with `until_ps`, begin no step and start no idle instant at or after that time.
+
+    Nor are requests dropped from then on, but for those whose last token comes after their time.
+    """
     run = _Run(fleet, workload, draws, word, until_ps)
     instants = 0
     while run.advance():
@@ -105,18 +108,25 @@ class _Run:
                 replica.settle()
         if self.links is not None:
             self._come_in(self.links)
-        for gang in self.gangs:
-            gang.expire(self.now_ps)
+        if self._goes_on():
+            for gang in self.gangs:
+                gang.expire(self.now_ps)
         self.control.act(self.now_ps, self._stranded)
         self._open_gate()
         self._receive()
-        if until_ps is None or self.now_ps < until_ps:
+        if self._goes_on():
             for gang in self.gangs:
                 gang.begin(self.now_ps)
         return True
 
+    def _goes_on(self) -> bool:
+        """Whether replicas still do anything by themselves at this instant."""
+        return self.until_ps is None or self.now_ps < self.until_ps
+
     def _wakes(self) -> list[int]:
         wakes = [wake for gang in self.gangs if (wake := gang.wake_ps(self.now_ps)) is not None]
+        if not self._goes_on():
+            return wakes
         return wakes + [due + 1 for gang in self.gangs if (due := gang.due_ps()) is not None]
 
     def _next_arrival(self) -> list[int]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator import Admission, EventLog, Fleet, GoodputSlo, SimulatorError, Workload, summarise
-from simulator.records import DEADLINE, FINISHED, KV_FULL, QUEUE_FULL, REJECTED, TENANT_CAP, TIMED_OUT
+from simulator.records import DEADLINE, FINISHED, KV_FULL, QUEUE_FULL, REJECTED, TENANT_CAP, TIMED_OUT, UNFINISHED
 from tests.simulator.fleets import pool_of, run_fleet, workload_of
 
 
@@ -92,6 +92,27 @@ def test_what_a_timed_out_request_held_is_free_for_others(engine: str) -> None:
     assert held.admitted_ps[1] == 400
     assert log.outcome.tolist() == [TIMED_OUT, FINISHED]
     assert log.admitted_ps[1] == 200
+
+
+def test_members_of_a_static_batch_that_give_up_before_they_entered_leave_it(engine: str) -> None:
+    # All three are members; with 8 tokens a step the second and third have not entered at 100, when the third gives up.
+    workload = workload_of([(0, 8, 3), (0, 8, 3), (0, 8, 3), (90, 8, 1)], deadline_ps=[500, 500, 50, 500])
+    log = run(
+        engine, workload, Admission(deadlines=True), scheduler="static", max_num_batched_tokens=8, max_model_len=16
+    )
+    assert log.outcome.tolist() == [FINISHED, FINISHED, REJECTED, FINISHED]
+    # The first decodes at 100 and leaves 7 tokens to the second, the rest is computed at 200; then the batch goes on
+    # alone: the last one, who came later, is no member.
+    assert log.admitted_ps.tolist() == [0, 100, -1, 500]
+
+
+def test_nobody_is_dropped_at_or_after_the_end_of_a_run_that_is_stopped(engine: str) -> None:
+    workload = workload_of([(0, 4, 3), (10, 4, 1)], deadline_ps=[0, 50])
+    fleet = Fleet((pool_of(max_num_seqs=1),), admission=Admission(deadlines=True))
+    stopped = run_fleet(engine, fleet, workload, until_ps=100)
+    assert stopped.outcome.tolist() == [UNFINISHED, UNFINISHED]
+    later = run_fleet(engine, fleet, workload, until_ps=101)
+    assert (later.outcome[1], later.finish_ps[1]) == (REJECTED, 100)
 
 
 def test_timeouts_are_reported_and_do_not_raise_throughput(engine: str) -> None:
