@@ -1,6 +1,5 @@
 """What the fast engine leaves to the reference engine."""
 
-from simulator.admission import NO_LIMITS
 from simulator.fleet import Fleet
 
 
@@ -16,7 +15,6 @@ def handed_over(fleet: Fleet) -> tuple[str, ...]:
             for config in configs
         ),
         "order": any(config.order != "fcfs" for config in configs),
-        "admission": fleet.admission != NO_LIMITS,
         "transfer": fleet.disaggregated,
         "scheduler": any(config.scheduler not in ("vllm_v1", "static") for config in configs),
         "overlap_scheduling": any(config.overlap_scheduling for config in configs),

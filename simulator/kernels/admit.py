@@ -23,6 +23,8 @@ from simulator.kernels.state import (
     COMPUTED,
     CONTROL,
     DRAFT_TOKENS,
+    EXPIRES,
+    FINISH,
     FREE,
     FREE_HITS,
     FREE_ROW,
@@ -59,7 +61,7 @@ from simulator.kernels.state import (
     WAITED_HIGH,
     WATERMARK,
 )
-from simulator.kernels.waiting import FIRST, pop_front
+from simulator.kernels.waiting import FIRST, pop_front, skip_ended
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
 from simulator.steptime import IntArray
 
@@ -117,10 +119,12 @@ def stays_blocked(m: IntArray, rep: int) -> bool:
 
 
 @kernel
-def form_static_batch(m: IntArray, counts: Int32Array, rep: int) -> None:
+def form_static_batch(m: IntArray, times: IntArray, counts: Int32Array, rep: int) -> None:
     """Let in as many waiting requests as have seats and room for their final lengths together."""
     room, members, request = m[rep + BLOCKS], 0, m[rep + LINE + FIRST]
     for _ in range(m[rep + LINE + LINE_LENGTH]):
+        while times[FINISH, request] >= 0:  # it has left the line
+            request = int(counts[BEHIND, request])
         tokens = counts[PROMPT, request] + counts[OUTPUT, request] - 1
         room -= most_blocks(m, rep, min(tokens + m[rep + DRAFT_TOKENS] + m[rep + LOOKAHEAD], m[rep + MAX_LEN]))
         if members == m[rep + MAX_SEQS] or room < 0:
@@ -186,6 +190,8 @@ def _resume(m: IntArray, times: IntArray, counts: Int32Array, rep: int, request:
 @inlined
 def _admit_head(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, tokens: int) -> None:
     request = pop_front(m, counts, rep + LINE)
+    if m[EXPIRES] > 0:
+        skip_ended(m, times, counts, rep + LINE)
     row = _row_of(m, counts, rep, request)
     if row != NOBODY:
         _resume(m, times, counts, rep, request, row)

@@ -63,14 +63,12 @@ from simulator.kernels.power import (
     power_of,
     switch_on,
 )
-from simulator.kernels.residue import residue
 from simulator.kernels.running import growth, running_count, tokens_in_blocks, tokens_made, tokens_out
 from simulator.kernels.runs import Int32Array, empty_queue
 from simulator.kernels.state import (
     AREA_HIGH,
     BEGINNINGS,
     BLOCK_SIZE,
-    BLOCK_TABLES,
     BLOCKS,
     BUSY,
     CACHING,
@@ -81,7 +79,6 @@ from simulator.kernels.state import (
     CLOCK,
     COMPUTED,
     CONTEXT,
-    CONTIGUOUS,
     CONTROL,
     DECODED,
     DECODING,
@@ -103,7 +100,6 @@ from simulator.kernels.state import (
     KV_TOKENS_HIGH,
     LAST_AT,
     LAST_TOKEN,
-    LATE,
     LINE,
     LOADS,
     MADE,
@@ -120,7 +116,6 @@ from simulator.kernels.state import (
     REPLICA_SIZE,
     REQUEST,
     RISE_PS,
-    ROUND_FREES,
     SEAT,
     SEAT_HIGH,
     SETTLED,
@@ -130,7 +125,7 @@ from simulator.kernels.state import (
     WALKS,
     WINDOW_COUNT,
 )
-from simulator.kernels.stretch import run_stretch, steps_until, stretch_ps
+from simulator.kernels.stretch import begun_blocks, run_stretch, steps_until, stretch_ps
 from simulator.kernels.tree import tree_set
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
 from simulator.kernels.waiting import push_back
@@ -204,21 +199,6 @@ def _fewer(m: IntArray, scaler: int, count: int) -> None:
 
 
 @kernel
-def _begun_blocks(m: IntArray, rep: int, now_ps: int) -> int:
-    """Blocks that the stretch under way has begun before `now_ps`, less those that it has freed."""
-    if m[rep + END] == FAR_PS or m[rep + PLANNED] == 0 or m[rep + CONTIGUOUS] > 0:
-        return 0
-    steps = steps_until(m[rep + FIRST_PS], m[rep + RISE_PS], now_ps - m[rep + NOW], m[rep + PLANNED])
-    size = m[rep + BLOCK_SIZE]
-    begun = steps // size * (m[rep + DECODING] * m[rep + BLOCK_TABLES] - m[rep + ROUND_FREES]) - m[rep + LATE]
-    place = residue(m, rep, m[rep + STEPS])
-    for _ in range(steps % size):
-        begun += m[m[rep + HIST] + place] - m[m[rep + HIST] + size + place]
-        place = place + 1 if place + 1 < size else 0
-    return int(begun)
-
-
-@kernel
 def _measured(m: IntArray, scaler: int, now_ps: int) -> int:
     """The metric now, -1 where nothing was measured."""
     metric, total, blocks = m[scaler + METRIC], 0, 0
@@ -236,7 +216,7 @@ def _measured(m: IntArray, scaler: int, now_ps: int) -> int:
             elif metric == CONCURRENCY_METRIC:
                 total += m[rep + OUTSTANDING]
             else:
-                total += m[rep + BLOCKS] - m[rep + FREE] + _begun_blocks(m, rep, now_ps)
+                total += m[rep + BLOCKS] - m[rep + FREE] + begun_blocks(m, rep, now_ps)
                 blocks += m[rep + BLOCKS]
     if metric == KV_METRIC:
         return int(total * 10**6 // blocks) if blocks > 0 else -1

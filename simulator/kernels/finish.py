@@ -4,6 +4,7 @@ from simulator.kernels.accounts import add_gap
 from simulator.kernels.arrive import end_request
 from simulator.kernels.candidates import change_load
 from simulator.kernels.compile import inlined, kernel
+from simulator.kernels.endings import note_finish
 from simulator.kernels.pool import give_back
 from simulator.kernels.power import measure_end, measure_first_token
 from simulator.kernels.prefix import forget_own, offer_shared
@@ -28,6 +29,7 @@ from simulator.kernels.state import (
     KEPT,
     LAST_TOKEN,
     LENGTH,
+    LIMITED,
     MADE,
     NEXT,
     NOBODY,
@@ -43,16 +45,31 @@ from simulator.steptime import IntArray
 
 
 @kernel
-def _leave(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, row: int, computed: int) -> None:
-    request = m[row + REQUEST]
-    give_back(m, w, rep, row, computed, False)
-    if m[rep + CACHING] > 0 and counts[PREEMPTIONS, request] > 0:
+def give_up_row(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: int) -> None:
+    """The request of the row, which holds no blocks any more, has ended."""
+    if m[rep + CACHING] > 0 and counts[PREEMPTIONS, m[row + REQUEST]] > 0:
         forget_own(m, w, rep, row)
     m[row + NEXT] = m[rep + FREE_ROW]
     m[rep + FREE_ROW] = row
+
+
+@kernel
+def vacate(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: int, computed: int) -> None:
+    """Blocks and row of a request that has ended, and stands in no list any more."""
+    give_back(m, w, rep, row, computed, False)
+    give_up_row(m, w, counts, rep, row)
+
+
+@kernel
+def _leave(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, row: int, computed: int) -> None:
+    request = m[row + REQUEST]
+    vacate(m, w, counts, rep, row, computed)
     change_load(m, counts, rep, request, -1)
     end_request(m, times, request, m[CLOCK])
-    if m[CONTROL] > 0:
+    in_time = True
+    if m[LIMITED] > 0:
+        in_time = note_finish(m, times, counts, request, m[CLOCK])
+    if m[CONTROL] > 0 and in_time:
         measure_end(m, times, counts, rep, request)
 
 

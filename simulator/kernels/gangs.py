@@ -49,7 +49,7 @@ WAITING_WEIGHT: Final = 4
 
 
 @kernel
-def _member(m: IntArray, gang: int, place: int) -> int:
+def member(m: IntArray, gang: int, place: int) -> int:
     return int(m[m[RECORDS] + m[m[gang + LEADER] + NUMBER] + place])
 
 
@@ -61,7 +61,7 @@ def entry_of(m: IntArray, leader: int) -> int:
         return leader
     chosen, least = leader, 0
     for place in range(m[gang + MEMBERS]):
-        rep = _member(m, gang, place)
+        rep = member(m, gang, place)
         score = m[rep + OUTSTANDING]
         if m[gang + KIND] == IN_STEP:
             score = WAITING_WEIGHT * m[rep + LINE + LINE_LENGTH] + running_count(m, rep)
@@ -94,11 +94,11 @@ def _start(m: IntArray, rep: int, duration_ps: int) -> None:
 def _begin_in_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, gang: int, now_ps: int) -> None:
     members = m[gang + MEMBERS]
     for place in range(members):
-        if m[_member(m, gang, place) + END] != FAR_PS:
+        if m[member(m, gang, place) + END] != FAR_PS:
             return
     longest_ps, working = 0, 0
     for place in range(members):
-        rep = _member(m, gang, place)
+        rep = member(m, gang, place)
         m[rep + PLAN_PS] = _plan(m, w, times, counts, rep, now_ps)
         if m[rep + PLAN_PS] > 0:
             working += 1
@@ -106,13 +106,13 @@ def _begin_in_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arr
     if working < members:
         longest_ps = max(longest_ps, m[gang + DUMMY_PS])
     for place in range(members):
-        rep = _member(m, gang, place)
+        rep = member(m, gang, place)
         if m[rep + PLAN_PS] > 0:
             _start(m, rep, longest_ps)
 
 
 @kernel
-def _hold(m: IntArray, rep: int, now_ps: int) -> None:
+def hold(m: IntArray, rep: int, now_ps: int) -> None:
     """Who runs has kept seat and blocks since the lane's last step ended."""
     running, held_ps = running_count(m, rep), now_ps - max(m[rep + SETTLED], m[rep + HELD])
     if running > 0 and held_ps > 0:
@@ -143,12 +143,12 @@ def _enter_lanes(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array
     members, turn = m[gang + MEMBERS], m[gang + GANG_TURN]
     for offset in range(members):
         place = (turn + offset) % members
-        rep = _member(m, gang, place)
+        rep = member(m, gang, place)
         if m[m[gang + STAGES]] > now_ps:
             break
         if m[rep + END] != FAR_PS:
             continue
-        _hold(m, rep, now_ps)
+        hold(m, rep, now_ps)
         duration_ps = _plan(m, w, times, counts, rep, now_ps)
         if duration_ps > 0:
             _start(m, rep, _pass_ps(m, gang, now_ps, duration_ps))
@@ -160,7 +160,7 @@ def _wait_for_stage(m: IntArray, gang: int, now_ps: int) -> None:
     """Let the gang be looked at again when the first stage gets free, if a lane waits for it."""
     free_ps = m[m[gang + STAGES]]
     for place in range(m[gang + MEMBERS]):
-        rep = _member(m, gang, place)
+        rep = member(m, gang, place)
         if m[rep + END] == FAR_PS and (m[rep + LINE + LINE_LENGTH] > 0 or running_count(m, rep) > 0):
             if now_ps < free_ps < m[UNTIL]:
                 tree_set(m, m[EVENTS], m[rep + NUMBER], free_ps)
@@ -173,9 +173,9 @@ def empty_stages(m: IntArray, gang: int, now_ps: int) -> None:
     if gang == 0 or m[gang + KIND] == IN_STEP:
         return
     for place in range(m[gang + MEMBERS]):
-        rep = _member(m, gang, place)
+        rep = member(m, gang, place)
         if m[rep + END] == FAR_PS:
-            _hold(m, rep, now_ps)
+            hold(m, rep, now_ps)
         m[m[gang + STAGES] + place] = now_ps
 
 

@@ -14,6 +14,7 @@ from simulator.hashing import mixed
 from simulator.kernels import state as s
 from simulator.kernels.begun import BEGINNING_WORDS
 from simulator.kernels.fleet_layout import FleetLayout
+from simulator.kernels.gate_layout import GateLayout
 from simulator.kernels.names import Names, name_blocks
 from simulator.kernels.power_layout import PowerLayout
 from simulator.kernels.prefix import TABLE_AT, TABLE_SIZE
@@ -52,7 +53,8 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_
     header = _fleet_header(fleet, workload, words, until_ps)
     pools = [_PoolLayout(pool, workload, words, cache_words) for pool in fleet.pools]
     router = FleetLayout(fleet, workload, words, cache_words)
-    header |= router.header
+    gate = GateLayout(fleet, workload, words)
+    header |= router.header | gate.header
     replicas, caches = [], []
     for number, place in enumerate(fleet.pool_of_replica):
         cache_at = cache_words.end
@@ -89,9 +91,12 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_
             place = fields[s.TABLES] + TABLE_AT
             m[place : place + tables * TABLE_SIZE : TABLE_SIZE] = fields[s.SCRATCH] + width * np.arange(1, tables + 1)
     router.write(m, w)
+    gate.write(m)
+    if gate.header.get(s.HELD_TREE):
+        _plant(m, int(m[s.HELD_TREE]), gate.tenants.size, s.FAR_PS)
     if control is not None:
         control.write(m, caches)
-    times, counts = _columns(fleet, workload, router.kept(workload))
+    times, counts = _columns(fleet, workload, router.kept(workload), gate)
     return Memory(m, w, times, counts, np.ascontiguousarray(draws, np.int64))
 
 
@@ -272,10 +277,10 @@ def longest_jump(config: EngineConfig, step_time: StepTime) -> int:
     return most
 
 
-def _columns(fleet: Fleet, workload: Workload, kept: IntArray | None) -> tuple[IntArray, Int32Array]:
+def _columns(fleet: Fleet, workload: Workload, kept: IntArray | None, gate: GateLayout) -> tuple[IntArray, Int32Array]:
     requests = len(workload)
     rows = s.TIMES if workload.think_ps is None else s.TIMES + 1
-    times = np.zeros((s.STRANDED_AT + 1 if fleet.controlled else rows, requests), np.int64)
+    times = np.zeros((max(gate.times, s.STRANDED_AT + 1 if fleet.controlled else rows), requests), np.int64)
     if fleet.controlled:
         times[s.STRANDED_AT] = NEVER
     times[s.ARRIVAL] = workload.arrival_ps
@@ -283,9 +288,10 @@ def _columns(fleet: Fleet, workload: Workload, kept: IntArray | None) -> tuple[I
     if workload.think_ps is not None:
         times[s.THINK] = workload.think_ps
     rows = s.COUNTS if kept is None else s.KEPT + 1
-    counts = np.zeros((s.FAILOVERS + 1 if fleet.controlled else rows, requests), np.int32)
+    counts = np.zeros((max(gate.counts, s.FAILOVERS + 1 if fleet.controlled else rows), requests), np.int32)
     if kept is not None:
         counts[s.KEPT] = kept
     counts[s.PROMPT], counts[s.OUTPUT] = workload.prompt_tokens, workload.output_tokens
     counts[s.REPLICA] = s.NONE
+    gate.write_columns(times, counts)
     return times, counts

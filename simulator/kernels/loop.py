@@ -1,7 +1,8 @@
 """The fast engine's loop: from instant to instant, a bounded number of them per call.
 
-At each instant, as in the reference: the steps that end there are settled, then what arrives there is received, then
-every replica that has no step under way and something to compute begins one.
+At each instant, as in the reference: the steps that end there are settled, requests whose time has passed are let go,
+replicas come and go, then what stands at the gate or arrives there is received, then every replica that has no step
+under way and something to compute begins one.
 """
 
 from simulator.kernels.accounts import tell_series, turn_bin
@@ -9,11 +10,12 @@ from simulator.kernels.admit import anyone_waiting
 from simulator.kernels.arrive import next_arrival_ps
 from simulator.kernels.compile import entry, inlined, kernel
 from simulator.kernels.control import act, next_control_ps
+from simulator.kernels.expire import expire_reached
 from simulator.kernels.gangs import begin_gang, work_waits
 from simulator.kernels.pointers import arena, columns
 from simulator.kernels.power import MOST_STARTS, STARTS_COUNT
 from simulator.kernels.reached import list_reached
-from simulator.kernels.receive import open_gate, receive
+from simulator.kernels.receive import let_in_held, open_gate, receive
 from simulator.kernels.running import running_count
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -25,6 +27,7 @@ from simulator.kernels.state import (
     END,
     ENDED,
     EVENTS,
+    EXPIRES,
     FAR_PS,
     GANG,
     LISTED,
@@ -38,6 +41,7 @@ from simulator.kernels.state import (
     RECORDS,
     REPLICAS,
     SETTLED,
+    TENANTS,
     UNTIL,
 )
 from simulator.kernels.step import begin_step, settle_step
@@ -69,7 +73,7 @@ def _begin(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep:
     m[rep + NOW] = now_ps
     if now_ps >= m[rep + BIN_END]:
         turn_bin(m, rep, now_ps)
-    if not plan_stretch(m, w, counts, rep):
+    if not plan_stretch(m, w, times, counts, rep):
         begin_step(m, w, times, counts, rep)
     tree_set(m, m[EVENTS], m[rep + NUMBER], m[rep + END])
 
@@ -115,9 +119,13 @@ def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dr
         while end_ps == now_ps:
             _settle(m, w, times, counts, m[m[RECORDS] + tree_top(m, events)])
             end_ps = tree_key(m, events, tree_top(m, events))
+        if m[EXPIRES] > 0:
+            expire_reached(m, w, times, counts, now_ps)
         if m[CONTROL] > 0:
             act(m, w, times, counts)
             open_gate(m, w, times, counts, draws, now_ps)
+        if m[TENANTS] > 0:
+            let_in_held(m, w, times, counts, draws, now_ps)
         while next_arrival_ps(m, times) <= now_ps:
             receive(m, w, times, counts, draws, now_ps)
         _begin_reached(m, w, times, counts, now_ps)

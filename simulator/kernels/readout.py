@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from simulator.fleet import Fleet
 from simulator.kernels import state as s
+from simulator.kernels.endings import IN_TIME, OUTCOME_UNIT
 from simulator.kernels.layout import Memory
 from simulator.kernels.power_layout import Start, paid_ps
 from simulator.kernels.runs import Int32Array
@@ -97,11 +98,19 @@ def _ends(fleet: Fleet, workload: Workload, memory: Memory) -> _Ends:
     generated = workload.output_tokens
     if (counts[s.REPLICA] < 0).any() or memory.m[s.ENDED] < times.shape[1]:
         outcome[times[s.FINISH] == NEVER] = UNFINISHED
-        refused = np.flatnonzero((times[s.FINISH] != NEVER) & (counts[s.REPLICA] < 0))
+        refused = (times[s.FINISH] != NEVER) & (counts[s.REPLICA] < 0)
+        if memory.m[s.LIMITED]:
+            refused &= counts[s.ENDING] == IN_TIME
+        refused = np.flatnonzero(refused)
         outcome[refused] = UNSERVABLE
         reason[refused] = _reasons(fleet, counts[s.PROMPT, refused], counts[s.OUTPUT, refused])
         generated = np.where(outcome == FINISHED, generated, 0)
         _count_seated(memory, generated)
+    if memory.m[s.LIMITED] and counts[s.ENDING].any():
+        others = np.flatnonzero(counts[s.ENDING] != IN_TIME)
+        outcome[others], reason[others] = divmod(counts[s.ENDING, others], OUTCOME_UNIT)
+        generated = generated.copy()
+        generated[others] = counts[s.GOT, others]
     return _Ends(generated, outcome, reason)
 
 

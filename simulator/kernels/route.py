@@ -16,6 +16,7 @@ from simulator.kernels.candidates import (
     willing,
 )
 from simulator.kernels.compile import kernel
+from simulator.kernels.endings import IN_TIME, lateness
 from simulator.kernels.gangs import entry_of
 from simulator.kernels.kv_aware import least_cost
 from simulator.kernels.routers import KV_AWARE, POWER_OF_TWO, PREFIX_AFFINE, RANDOM, ROUND_ROBIN, SESSION_AFFINE
@@ -23,6 +24,7 @@ from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     CONTROL,
     CREDITS,
+    EXPIRES,
     GANGS,
     KEPT,
     MATCH_PERCENT,
@@ -41,6 +43,7 @@ from simulator.kernels.state import (
 from simulator.steptime import IntArray
 
 NONE_ON: Final = -2
+LATE: Final = -3
 
 
 @kernel
@@ -146,7 +149,8 @@ def _gang(m: IntArray, w: Int32Array, counts: Int32Array, draws: IntArray, reque
 def route(
     m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, request: int, at_ps: int
 ) -> int:
-    """The record of the engine that takes the request; NONE: no replica can serve it, NONE_ON: none that can is on."""
+    """The record of the engine that takes the request; NONE: no replica can serve it, NONE_ON: none that can is on,
+    LATE: its time has passed."""
     count = candidates(m, counts, request)
     if count == 0:
         return NONE
@@ -154,6 +158,8 @@ def route(
         count = candidates_on(m, counts, request)
         if count == 0:
             return NONE_ON
+    if m[EXPIRES] > 0 and lateness(m, times, request, at_ps) != IN_TIME:
+        return LATE
     if m[ROUTER] == KV_AWARE:
         return least_cost(m, w, times, counts, request, at_ps)
     gang = _gang(m, w, counts, draws, request, count)

@@ -67,7 +67,14 @@ SENT: Final = 35
 SENT_WORDS: Final = 36
 SENT_TOKENS: Final = 37
 WORD: Final = 40  # a hash of the run's random bits, for drafts
-FLEET_SIZE: Final = 48
+LIMITED: Final = 48  # 1: not everybody is let in, or stays, see `gate.py` and `expire.py`
+EXPIRES: Final = 49  # 1: requests are dropped when their time has passed
+TIMEOUT: Final = 50  # time after arrival, present where LIMITED is
+MAX_WAITING: Final = 51
+TENANTS: Final = 52  # table of tenants with their caps; 0: none has a cap
+HOLDS: Final = 53  # 1: requests beyond a cap are held
+HELD_TREE: Final = 54  # tree of tenants by their first held request, those with room
+FLEET_SIZE: Final = 60
 
 # --- pool -----------------------------------------------------------------------------------------------------
 POOL_FIRST: Final = 0  # number of its first gang
@@ -194,6 +201,9 @@ STEP_OUT: Final = 103  # and tokens that come out
 # --- replica: stepping in full (see `walk.py`) ------------------------------------------------------------------
 WALKS: Final = 104  # 1: every step is a full one, for which the running list is walked
 ANSWERS: Final = 105  # 1: with a prefix cache, content of answers too is told
+# --- replica: limits (see `gate.py`, `dues.py`) -----------------------------------------------------------------
+KV_LIMIT: Final = 150  # blocks held from which on it turns requests away
+DUES: Final = 151  # first of the heap of its requests by when their time passes; NONE: empty
 # --- replica: layer groups ----------------------------------------------------------------------------------------
 BLOCK_TABLES: Final = 180  # block tables of a sequence: blocks of the pool that block_size of its tokens take
 NAMES: Final = 181  # names of shared content, of each table
@@ -244,6 +254,9 @@ PREEMPTED_PS: Final = 4
 THINK: Final = 5  # present where THINKING is
 LAST_AT: Final = 6  # present where CONTROL is: when a request on a lost replica had its last token,
 STRANDED_AT: Final = 7  # and since when it is without a seat
+DUE_AT: Final = 8  # present where LIMITED is: where the request stands in a heap of `dues.py`,
+DEADLINE_PS: Final = 9  # and how long after its arrival it must be admitted
+LIMITED_TIMES: Final = 10
 TIMES: Final = 5
 
 PROMPT: Final = 0
@@ -256,6 +269,12 @@ SEAT: Final = 6  # row of a preempted request
 KEPT: Final = 7  # what the router keeps, if it does: the session (NONE: none), prompt tokens not cached when routed
 CARRIED: Final = 8  # present where CONTROL is: tokens that a request brings along from a lost replica
 FAILOVERS: Final = 9
+ENDING: Final = 10  # present where LIMITED is: how it ended, see `endings.py`; 0: finished, or cannot be served,
+GOT: Final = 11  # tokens that it had then,
+DUE_CHILD: Final = 12  # links of `dues.py`,
+DUE_NEXT: Final = 13
+TENANT: Final = 14  # and a number for whose it is
+LIMITED_COUNTS: Final = 15
 COUNTS: Final = 7
 
 # --- advance's answers ----------------------------------------------------------------------------------------

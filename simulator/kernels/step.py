@@ -117,7 +117,7 @@ def schedule_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arra
         budget = m[rep + BUDGET] - m[rep + DECODING] - _continue_prompts(m, w, rep)
     running = running_count(m, rep)
     if m[rep + STATIC] > 0 and m[rep + BATCH_LEFT] == 0 and running == 0:
-        form_static_batch(m, counts, rep)
+        form_static_batch(m, times, counts, rep)
     if not fell:
         running = admit(m, w, times, counts, rep, running, budget)
     return int(running)

@@ -10,6 +10,7 @@ import math
 from simulator.kernels.accounts import add_gaps, add_product, note_peak
 from simulator.kernels.admit import anyone_waiting, head_chunk, seat_open, stays_blocked
 from simulator.kernels.compile import inlined, kernel
+from simulator.kernels.dues import next_due_ps
 from simulator.kernels.finish import finish_due
 from simulator.kernels.pool import take
 from simulator.kernels.residue import residue
@@ -33,6 +34,7 @@ from simulator.kernels.state import (
     DECODED,
     DECODING,
     END,
+    EXPIRES,
     FAR_PS,
     FIRST_PS,
     FREE,
@@ -155,7 +157,7 @@ def _only_decoding(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> 
 
 
 @inlined
-def plan_stretch(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
+def plan_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> bool:
     """Plan steps until the batch changes: a finish, the pool's end, the end of the series' bin or of the run.
 
     False: the next step must be a full one.
@@ -183,6 +185,10 @@ def plan_stretch(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bo
     m[rep + PLANNED] = steps
     m[rep + END] = m[rep + NOW] + stretch_ps(first_ps, rise_ps, steps)
     cut_stretch(m, rep, min(m[rep + BIN_END], m[UNTIL]))
+    if m[EXPIRES] > 0:
+        due_ps = next_due_ps(m, times, counts, rep)
+        if due_ps < m[rep + END]:
+            cut_stretch(m, rep, due_ps + 1)
     return True
 
 
@@ -194,6 +200,21 @@ def cut_stretch(m: IntArray, rep: int, at_ps: int) -> None:
         steps = steps_until(first_ps, rise_ps, at_ps - m[rep + NOW], m[rep + PLANNED])
         m[rep + PLANNED] = steps
         m[rep + END] = m[rep + NOW] + stretch_ps(first_ps, rise_ps, steps)
+
+
+@kernel
+def begun_blocks(m: IntArray, rep: int, now_ps: int) -> int:
+    """Blocks that the stretch under way has begun before `now_ps`, less those that it has freed."""
+    if m[rep + END] == FAR_PS or m[rep + PLANNED] == 0 or m[rep + CONTIGUOUS] > 0:
+        return 0
+    steps = steps_until(m[rep + FIRST_PS], m[rep + RISE_PS], now_ps - m[rep + NOW], m[rep + PLANNED])
+    size = m[rep + BLOCK_SIZE]
+    begun = steps // size * (m[rep + DECODING] * m[rep + BLOCK_TABLES] - m[rep + ROUND_FREES]) - m[rep + LATE]
+    place = residue(m, rep, m[rep + STEPS])
+    for _ in range(steps % size):
+        begun += m[m[rep + HIST] + place] - m[m[rep + HIST] + size + place]
+        place = place + 1 if place + 1 < size else 0
+    return int(begun)
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.kernels.compile import kernel
-from simulator.kernels.state import BEHIND, NONE
+from simulator.kernels.state import BEHIND, FINISH, NONE
 from simulator.steptime import IntArray
 
 Int32Array = npt.NDArray[np.int32]
@@ -49,3 +49,10 @@ def pop_front(m: IntArray, counts: Int32Array, line: int) -> int:
     m[line + FIRST] = counts[BEHIND, request]
     m[line + LENGTH] -= 1
     return int(request)
+
+
+@kernel
+def skip_ended(m: IntArray, times: IntArray, counts: Int32Array, line: int) -> None:
+    """Where requests may end in the line, whose LENGTH counts them no more: let one come first that has not."""
+    while m[line + LENGTH] > 0 and times[FINISH, m[line + FIRST]] >= 0:
+        m[line + FIRST] = counts[BEHIND, m[line + FIRST]]

@@ -270,6 +270,18 @@ def fleet_runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[Fleet, Wor
 
 
 @st.composite
+def limited_runs(draw: st.DrawFn) -> tuple[Fleet, Workload]:
+    """One replica or a fleet, with limits, deadlines and several tenants."""
+    if draw(st.booleans()):
+        config, step_time, workload = draw(runs())
+        fleet = Fleet((Pool(config, step_time),))
+    else:
+        fleet, workload = draw(fleet_runs())
+    step_time = fleet.pools[0].step_time
+    return replace(fleet, admission=draw(admissions(step_time))), draw(owned(workload, step_time))
+
+
+@st.composite
 def thresholds(draw: st.DrawFn) -> dict[str, int]:
     """What routers compare with."""
     return {

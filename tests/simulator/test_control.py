@@ -24,7 +24,7 @@ from simulator import (
 )
 from simulator.records import FINISHED
 from tests.simulator.logs import even_replica
-from tests.simulator.random_runs import gangs, kv_groups, speculations
+from tests.simulator.random_runs import admissions, gangs, kv_groups, owned, speculations
 
 S = 10**12
 STEP = 10**10  # 10 ms
@@ -255,6 +255,16 @@ def test_the_engines_agree(run: tuple[Fleet, Workload], share: float) -> None:
         slow = simulate_fleet(fleet, load, rng=np.random.default_rng(1), engine="reference", until_ps=until_ps)
     fast = simulate_fleet(fleet, load, rng=np.random.default_rng(1), until_ps=until_ps)
     assert fast.differences(slow) == []
+
+
+@settings(max_examples=150, deadline=None)
+@given(controlled(), st.data())
+def test_the_engines_agree_where_not_all_are_let_in(run: tuple[Fleet, Workload], data: st.DataObject) -> None:
+    fleet, load = run
+    step_time = fleet.pools[0].step_time
+    fleet, load = replace(fleet, admission=data.draw(admissions(step_time))), data.draw(owned(load, step_time))
+    slow = simulate_fleet(fleet, load, rng=np.random.default_rng(1), engine="reference")
+    assert simulate_fleet(fleet, load, rng=np.random.default_rng(1)).differences(slow) == []
 
 
 @settings(max_examples=150, deadline=None)

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import EngineConfig, EventLog, Fleet, Pool, StepTime, Workload, simulate_fleet
-from simulator.admission import NO_LIMITS
 from simulator.engine import Engine
-from tests.simulator.random_runs import fleet_runs, layered_runs, runs
+from tests.simulator.random_runs import fleet_runs, layered_runs, limited_runs, runs
 
 Run = tuple[EngineConfig, StepTime, Workload]
 
@@ -37,7 +36,7 @@ def _known(fleet: Fleet) -> Fleet:
         )
         for pool in fleet.pools
     )
-    return replace(fleet, pools=pools, admission=NO_LIMITS)
+    return replace(fleet, pools=pools)
 
 
 def _windows_unknown(config: EngineConfig) -> bool:
@@ -95,4 +94,10 @@ def test_fast_equals_reference_in_fleets(run: tuple[Fleet, Workload]) -> None:
 @settings(max_examples=150, deadline=None)
 @given(fleet_runs(), st.floats(0.0, 1.2))
 def test_fast_equals_reference_when_a_fleet_is_stopped_early(run: tuple[Fleet, Workload], share: float) -> None:
+    _agree(*run, share)
+
+
+@settings(max_examples=300, deadline=None)
+@given(limited_runs(), st.one_of(st.none(), st.floats(0.0, 1.2)))
+def test_fast_equals_reference_when_not_all_are_let_in(run: tuple[Fleet, Workload], share: float | None) -> None:
     _agree(*run, share)
