@@ -17,7 +17,7 @@ from simulator.fast import warm_up
 from simulator.fleet import Fleet, Pool
 from simulator.metrics import summarise
 from simulator.steptime import IntArray, StepTime, linear_step_time
-from simulator.traffic.arrivals import poisson_arrivals_ps, shaped_arrivals_ps
+from simulator.traffic.arrivals import ROWS_AT_A_TIME, poisson_arrivals_ps, shaped_arrivals_ps
 from simulator.traffic.lengths import cut_to_context, fixed_tokens, lognormal_tokens
 from simulator.traffic.mooncake import mooncake_conversation
 from simulator.traffic.shapes import weekly_shape
@@ -53,8 +53,8 @@ class Clocks:
 
 @dataclass(frozen=True, slots=True)
 class NamedWorkload:
-    """A configuration and a generator of workloads: `runs` of them, which share `requests`, are run one after another,
-    each on `replicas` replicas behind a router that sends to the one with the fewest requests outstanding.
+    """A configuration and a generator of workloads, run on `replicas` replicas behind a router that sends to the one
+    with the fewest requests outstanding.
     """
 
     max_num_seqs: int
@@ -62,7 +62,6 @@ class NamedWorkload:
     num_blocks: int
     requests: int
     generate: Callable[[int, np.random.Generator], Workload]
-    runs: int = 1
     replicas: int = 1
     max_model_len: int = MAX_MODEL_LEN
     enable_prefix_caching: bool = False
@@ -112,9 +111,13 @@ def _mooncake(count: int, rng: np.random.Generator) -> Workload:
 
 
 def _week(count: int, rng: np.random.Generator) -> Workload:
-    """One replica's half of 6 requests per second over a week, peak 2.4 times the mean."""
-    arrivals = shaped_arrivals_ps(poisson_arrivals_ps(3.0, count, rng), weekly_shape("diurnal", 2.4))
-    return Workload(arrivals, *_chat_tokens(count, rng))
+    """6 requests per second over a week, peak 2.4 times the mean."""
+    arrivals = shaped_arrivals_ps(poisson_arrivals_ps(6.0, count, rng), weekly_shape("diurnal", 2.4))
+    prompts, outputs = np.empty(count, np.int64), np.empty(count, np.int64)
+    for first in range(0, count, ROWS_AT_A_TIME):
+        rows = slice(first, min(count, first + ROWS_AT_A_TIME))
+        prompts[rows], outputs[rows] = _chat_tokens(rows.stop - first, rng)
+    return Workload(arrivals, prompts, outputs)
 
 
 WORKLOADS: Mapping[str, NamedWorkload] = {
@@ -123,7 +126,7 @@ WORKLOADS: Mapping[str, NamedWorkload] = {
     "pressured": NamedWorkload(256, 2048, 6_000, 100_000, _chat(14.0)),
     "prefix": NamedWorkload(256, 2048, 30_000, 12_031, _mooncake, max_model_len=131_072, enable_prefix_caching=True),
     "fleet": NamedWorkload(256, 2048, 30_000, 200_000, _chat(120.0), replicas=16),
-    "week": NamedWorkload(256, 2048, 30_000, 3_600_000, _week, runs=2),
+    "week": NamedWorkload(256, 2048, 30_000, 3_600_000, _week, replicas=2),
 }
 
 
@@ -143,30 +146,25 @@ def run_benchmark(names: Sequence[str], clocks: Clocks, scale: float = 1.0) -> l
 
 def _run(name: str, named: NamedWorkload, clocks: Clocks, scale: float) -> BenchmarkRow:
     fleet = named.fleet()
-    count = max(1, int(named.requests * scale) // named.runs)
-    output_tokens = steps = 0
+    requests = max(1, int(named.requests * scale))
     wall, cpu = clocks.wall_s(), clocks.cpu_s()
-    for rng in np.random.default_rng(SEED).spawn(named.runs):
-        log = simulate_fleet(fleet, named.generate(count, rng))
-        summarise(log)
-        output_tokens += int(log.generated_tokens.sum())
-        steps += log.steps
+    log = simulate_fleet(fleet, named.generate(requests, np.random.default_rng(SEED)))
+    summarise(log)
     wall, cpu = clocks.wall_s() - wall, clocks.cpu_s() - cpu
-    requests = count * named.runs
     return BenchmarkRow(
         name=name,
         requests=requests,
-        output_tokens=output_tokens,
-        engine_steps=steps,
+        output_tokens=int(log.generated_tokens.sum()),
+        engine_steps=log.steps,
         wall_s=round(wall, 4),
         cpu_s=round(cpu, 4),
         requests_per_cpu_s=round(requests / cpu) if cpu > 0 else 0.0,
         peak_mib=round(clocks.peak_mib(), 1),
-        matches_reference=_matches(fleet, named, count),
+        matches_reference=_matches(fleet, named, requests),
     )
 
 
 def _matches(fleet: Fleet, named: NamedWorkload, count: int) -> bool:
-    workload = named.generate(count, np.random.default_rng(SEED).spawn(1)[0]).head(CHECKED_REQUESTS)
+    workload = named.generate(count, np.random.default_rng(SEED)).head(CHECKED_REQUESTS)
     reference = simulate_fleet(fleet, workload, engine="reference")
     return not simulate_fleet(fleet, workload).differences(reference)

@@ -138,7 +138,7 @@ class _PoolLayout:
     def __init__(self, pool: Pool, workload: Workload, words: Words, cache_words: Words) -> None:
         self.pool, self.config = pool, pool.config.member
         config = self.config
-        self.tables = (
+        self.tables: tuple[IntArray, ...] = (
             pool.step_time.tokens_ps[: config.max_num_batched_tokens + 1],
             _seats_ps(config, pool.step_time),
             pool.step_time.context_ps[: config.max_num_seqs + 1],

@@ -55,7 +55,7 @@ def read_log(fleet: Fleet, workload: Workload, memory: Memory, starts: Sequence[
         failovers=_widened(counts[s.FAILOVERS]) if fleet.controlled else np.zeros(len(workload), np.int64),
         transfer_ps=np.zeros(len(workload), np.int64),
         replica=_replicas(counts[s.REPLICA]),
-        prefill_replica=np.full(len(workload), NEVER, np.int64),
+        prefill_replica=np.broadcast_to(np.int64(NEVER), len(workload)),
         outcome=ends.outcome,
         reason=ends.reason,
         end_ps=int(m[s.CLOCK]),
@@ -80,7 +80,10 @@ def _widened(column: Int32Array) -> IntArray:
 
 def _replicas(column: Int32Array) -> IntArray:
     """Numbers; of a request that waits for another replica, that of the lost one."""
-    return np.where(column < s.NONE, -2 - column, column).astype(np.int64)
+    numbers = column.astype(np.int64)
+    lost = column < s.NONE
+    numbers[lost] = -2 - numbers[lost]
+    return numbers
 
 
 class _Ends(NamedTuple):

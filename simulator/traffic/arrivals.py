@@ -18,6 +18,10 @@ Arrivals = Callable[[np.random.Generator], Iterator[IntArray]]
 """rng -> blocks of sorted arrival times that continue each other: all the memory that a stream of arrivals needs."""
 
 
+ROWS_AT_A_TIME = 65_536
+"""So that what lies between is small beside a week of arrivals."""
+
+
 def renewal_arrivals(curve: RateCurve, gaps: Gaps = exponential_gaps, bursts: OnOff | None = None) -> Arrivals:
     """Arrivals with independent gaps that follow a rate curve, in blocks of BLOCK_REQUESTS; Poisson unless `gaps` say
     otherwise. They end with a curve that does not repeat, or at the last time a workload can hold.
@@ -135,7 +139,10 @@ def shaped_arrivals_ps(arrival_ps: IntArray, hourly_multipliers: npt.NDArray[np.
         raise SimulatorError("out_of_range", "hourly_multipliers", "must be finite and not negative")
     if abs(multipliers.mean() - 1.0) > 1e-6:
         raise SimulatorError("out_of_range", "hourly_multipliers", "must have mean 1")
-    return _from_s(np.maximum.accumulate(RateCurve(multipliers).time_s(arrival_ps / PS_PER_S)))
+    curve, times_s = RateCurve(multipliers), arrival_ps / PS_PER_S
+    for first in range(0, times_s.size, ROWS_AT_A_TIME):
+        times_s[first : first + ROWS_AT_A_TIME] = curve.time_s(times_s[first : first + ROWS_AT_A_TIME])
+    return _from_s(np.maximum.accumulate(times_s, out=times_s))
 
 
 def _count(count: int) -> int:
@@ -151,6 +158,8 @@ def _renewal_ps(rate_rps: float, gaps: Gaps, count: int, rng: np.random.Generato
 
 
 def _from_s(times_s: FloatArray) -> IntArray:
+    """As whole picoseconds; the array is used up."""
     if not times_s[-1] <= MAX_TIME_S:
         raise SimulatorError("out_of_range", "arrivals", f"the last arrival lies beyond {MAX_TIME_S / 86400:.0f} days")
-    return whole_ps(times_s)
+    times_s *= PS_PER_S
+    return np.rint(times_s, out=times_s).astype(np.int64)
