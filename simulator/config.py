@@ -13,6 +13,8 @@ KvAllocation = Literal["paged", "contiguous"]
 Order = Literal["fcfs", "priority", "longest_prefix", "fair"]
 MAX_GANG = 256
 MAX_TENANT_WEIGHT = 1000
+LONGEST_PREFIX_REQUESTS = 128  # SGLang matches no prefixes for more waiting requests than that
+FAIR_SCALE = 720_720  # a token counts FAIR_SCALE // weight: exact for weights up to 16, within 0.14 % up to 1000
 CapacityPolicy = Literal["guaranteed_no_evict", "max_utilization"]
 MAX_BLOCK_PS = 10**12  # a second for one block: slower links are a slip of units
 

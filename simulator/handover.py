@@ -14,7 +14,10 @@ def handed_over(fleet: Fleet) -> tuple[str, ...]:
             set(config.windows) != {None} and (config.enable_prefix_caching or config.kv_allocation == "contiguous")
             for config in configs
         ),
-        "order": any(config.order != "fcfs" for config in configs),
+        "order": any(
+            pool.config.order == "priority" and (set(pool.config.windows) != {None} or pool.step_time.window_tokens)
+            for pool in fleet.pools
+        ),
         "transfer": fleet.disaggregated,
         "scheduler": any(config.scheduler not in ("vllm_v1", "static") for config in configs),
         "overlap_scheduling": any(config.overlap_scheduling for config in configs),

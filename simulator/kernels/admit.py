@@ -2,6 +2,7 @@
 
 from simulator.kernels.accounts import add_product, choose_slice
 from simulator.kernels.compile import inlined, kernel
+from simulator.kernels.lines import BY_PREFIX, arrange, hits_may_shrink, owner_of, take_next
 from simulator.kernels.pool import blocks_for, most_blocks, take_at_admission
 from simulator.kernels.prefix import TABLE_SIZE, look_up
 from simulator.kernels.running import join_running
@@ -12,16 +13,15 @@ from simulator.kernels.state import (
     ASKED,
     BATCH_LEFT,
     BEHIND,
-    BLOCK_SIZE,
     BLOCK_TABLES,
     BLOCKS,
     CACHED,
     CACHING,
     CARRIED,
+    CARRIES,
     CHUNK,
     CHUNKED,
     COMPUTED,
-    CONTROL,
     DRAFT_TOKENS,
     EXPIRES,
     FINISH,
@@ -36,14 +36,18 @@ from simulator.kernels.state import (
     LINE,
     LONGEST_CHUNK,
     LOOKAHEAD,
+    LOOSE,
     MADE,
+    MATCHED,
     MAX_LEN,
     MAX_SEQS,
     NEXT,
     NOBODY,
     NONE,
     NOW,
+    ORDERED,
     OUTPUT,
+    PAYER,
     PREEMPTED,
     PREEMPTED_PS,
     PROMPT,
@@ -95,7 +99,7 @@ def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running
         target = m[row + TARGET]
     else:
         target = int(counts[PROMPT, request])
-        if m[CONTROL] > 0:
+        if m[CARRIES] > 0:
             target += int(counts[CARRIED, request])
     cached = 0
     if m[rep + CACHING] > 0:
@@ -115,7 +119,18 @@ def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running
 @kernel
 def stays_blocked(m: IntArray, rep: int) -> bool:
     """Decoding alone cannot let the blocked head in: it takes free blocks, and evicts none that the head has hit."""
-    return bool(m[rep + FREE_HITS] == 0 and m[rep + HIT_TOKENS] == m[rep + HITS] * m[rep + BLOCK_SIZE])
+    return not hits_may_shrink(m, rep)
+
+
+@kernel
+def stays_in_order(
+    m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, running: int, budget: int
+) -> bool:
+    """As `stays_blocked`, where the head of an ORDERED line cannot enter, and nobody else becomes the head."""
+    arrange(m, w, times, counts, rep)
+    if head_chunk(m, w, counts, rep, running, budget) > 0 or not stays_blocked(m, rep):
+        return False
+    return bool(m[rep + ORDERED] != BY_PREFIX or m[rep + MATCHED] == 0 or m[rep + LOOSE] == 0)
 
 
 @kernel
@@ -150,7 +165,7 @@ def take_row(m: IntArray, rep: int) -> int:
 
 @kernel
 def _admit_again(m: IntArray, times: IntArray, counts: Int32Array, rep: int, request: int, row: int) -> None:
-    """The request comes from a lost replica, with its tokens."""
+    """The request ran before, here or on a lost replica, and brings along its tokens."""
     m[row + MADE] = counts[CARRIED, request]
     m[row + TARGET] += m[row + MADE]
     m[row + LAST_TOKEN] = times[LAST_AT, request]
@@ -167,6 +182,8 @@ def _first_admission(m: IntArray, times: IntArray, counts: Int32Array, rep: int,
     m[row + TARGET] = counts[PROMPT, request]
     m[row + LENGTH] = counts[OUTPUT, request]
     m[row + MADE] = 0
+    if m[rep + ORDERED] > 0:
+        m[row + PAYER] = owner_of(m, counts, rep, request)
     if times[ADMITTED, request] >= 0:
         _admit_again(m, times, counts, rep, request, row)
         return row
@@ -189,9 +206,12 @@ def _resume(m: IntArray, times: IntArray, counts: Int32Array, rep: int, request:
 
 @inlined
 def _admit_head(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, tokens: int) -> None:
-    request = pop_front(m, counts, rep + LINE)
-    if m[EXPIRES] > 0:
-        skip_ended(m, times, counts, rep + LINE)
+    if m[rep + ORDERED] > 0:
+        request = take_next(m, times, counts, rep)
+    else:
+        request = pop_front(m, counts, rep + LINE)
+        if m[EXPIRES] > 0:
+            skip_ended(m, times, counts, rep + LINE)
     row = _row_of(m, counts, rep, request)
     if row != NOBODY:
         _resume(m, times, counts, rep, request, row)

@@ -7,6 +7,7 @@ from simulator.kernels.accounts import add_gap, add_product, note_peak
 from simulator.kernels.candidates import GANG_WORDS
 from simulator.kernels.compile import kernel
 from simulator.kernels.gangs import empty_stages
+from simulator.kernels.lines import empty_lines
 from simulator.kernels.pool import take
 from simulator.kernels.power import (
     CACHE_AT,
@@ -63,6 +64,8 @@ from simulator.kernels.power import (
     power_of,
     switch_on,
 )
+from simulator.kernels.preempt import carry
+from simulator.kernels.prefix import forget_lists
 from simulator.kernels.running import growth, running_count, tokens_in_blocks, tokens_made, tokens_out
 from simulator.kernels.runs import Int32Array, empty_queue
 from simulator.kernels.state import (
@@ -72,7 +75,6 @@ from simulator.kernels.state import (
     BLOCKS,
     BUSY,
     CACHING,
-    CARRIED,
     CHUNK,
     CHUNK_COUNT,
     CHUNKS,
@@ -98,7 +100,6 @@ from simulator.kernels.state import (
     HEAP,
     HIST,
     KV_TOKENS_HIGH,
-    LAST_AT,
     LAST_TOKEN,
     LINE,
     LOADS,
@@ -107,6 +108,7 @@ from simulator.kernels.state import (
     NOBODY,
     NOW,
     NUMBER,
+    ORDERED,
     OUTSTANDING,
     PEAK,
     PLANNED,
@@ -114,14 +116,12 @@ from simulator.kernels.state import (
     RECORDS,
     REPLICA,
     REPLICA_SIZE,
-    REQUEST,
     RISE_PS,
     SEAT,
     SEAT_HIGH,
     SETTLED,
     STEPS,
     STOPPED_AT,
-    STRANDED_AT,
     WALKS,
     WINDOW_COUNT,
 )
@@ -315,31 +315,20 @@ def _cut_step_short(m: IntArray, rep: int, now_ps: int) -> None:
 
 
 @kernel
-def _carry(
-    m: IntArray, times: IntArray, counts: Int32Array, row: int, made: int, last_ps: int, stopped_ps: int
-) -> None:
-    """What a request takes with it when its replica is lost: its tokens, and since when it is without a seat."""
-    request = m[row + REQUEST]
-    counts[CARRIED, request] = made
-    times[LAST_AT, request] = last_ps
-    times[STRANDED_AT, request] = stopped_ps
-
-
-@kernel
 def _carry_all(m: IntArray, times: IntArray, counts: Int32Array, rep: int, now_ps: int) -> None:
     heap = m[rep + HEAP]
     for place in range(m[rep + DECODING]):
         row = m[heap + 2 * place + 1]
         last_ps = m[rep + SETTLED] if m[rep + WALKS] == 0 else m[row + LAST_TOKEN]
-        _carry(m, times, counts, row, tokens_made(m, rep, row), last_ps, now_ps)
+        carry(m, times, counts, row, tokens_made(m, rep, row), last_ps, now_ps)
     chunks = m[rep + CHUNKS]
     for place in range(m[rep + CHUNK_COUNT]):
         row = m[chunks + place]
-        _carry(m, times, counts, row, m[row + MADE], m[row + LAST_TOKEN], now_ps)
+        carry(m, times, counts, row, m[row + MADE], m[row + LAST_TOKEN], now_ps)
 
 
 @kernel
-def _strand_all(m: IntArray, times: IntArray, counts: Int32Array, number: int) -> None:
+def _strand_all(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, number: int) -> None:
     """The replica's requests, in order, join the stranded."""
     first, end = _first_engine(m, number), _engines_end(m, number)
     for request in range(m[RECEIVED]):
@@ -348,8 +337,9 @@ def _strand_all(m: IntArray, times: IntArray, counts: Int32Array, number: int) -
             continue
         row = counts[SEAT, request]
         if row != NOBODY:
-            _carry(m, times, counts, row, m[row + MADE], m[row + LAST_TOKEN], m[row + STOPPED_AT])
+            carry(m, times, counts, row, m[row + MADE], m[row + LAST_TOKEN], m[row + STOPPED_AT])
             counts[SEAT, request] = NOBODY
+        forget_lists(m, w, m[m[RECORDS] + engine], request)
         counts[FAILOVERS, request] += 1
         counts[REPLICA, request] = -2 - engine
         push_back(m, counts, m[CONTROL] + STRANDED, request)
@@ -372,6 +362,8 @@ def _empty(m: IntArray, w: Int32Array, rep: int) -> None:
         w[place] = 0
     if m[rep + CACHING] > 0:
         empty_queue(m, w, rep)
+    if m[rep + ORDERED] > 0:
+        empty_lines(m, rep)
     tree_set(m, m[EVENTS], m[rep + NUMBER], FAR_PS)
     tree_set(m, m[LOADS], m[rep + GANG_NUMBER], 0)
 
@@ -401,7 +393,7 @@ def _lose(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, outag
     empty_stages(m, m[m[m[GANGS] + GANG_WORDS * number] + GANG], now_ps)
     for engine in range(_first_engine(m, number), _engines_end(m, number)):
         _stop_engine(m, w, times, counts, m[m[RECORDS] + engine], now_ps)
-    _strand_all(m, times, counts, number)
+    _strand_all(m, w, times, counts, number)
     for engine in range(_first_engine(m, number), _engines_end(m, number)):
         _empty(m, w, m[m[RECORDS] + engine])
     if m[power + STATE] == LEAVING:

@@ -14,7 +14,7 @@ from simulator.kernels.state import (
     ADMITTED,
     ARRIVAL,
     CARRIED,
-    CONTROL,
+    CARRIES,
     DEADLINE_PS,
     ENDING,
     GOT,
@@ -69,7 +69,7 @@ def end_without(m: IntArray, times: IntArray, counts: Int32Array, request: int, 
     counts[ENDING, request] = ending
     if times[ADMITTED, request] < 0:
         add_product(m, WAITED_HIGH, 1, at_ps - times[ARRIVAL, request])
-    elif m[CONTROL] > 0 and times[STRANDED_AT, request] != NONE:
+    elif m[CARRIES] > 0 and times[STRANDED_AT, request] != NONE:
         count_wait(m, times, request, times[STRANDED_AT, request], at_ps)
         times[STRANDED_AT, request] = NONE
         counts[GOT, request] = counts[CARRIED, request]

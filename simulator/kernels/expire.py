@@ -11,8 +11,9 @@ from simulator.kernels.endings import count_wait, end_without, lateness
 from simulator.kernels.finish import give_up_row, vacate
 from simulator.kernels.gangs import hold, member
 from simulator.kernels.gate import leave_gate
+from simulator.kernels.lines import drop_from_line
 from simulator.kernels.routers import KV_AWARE
-from simulator.kernels.running import leave_decoding, tokens_made
+from simulator.kernels.running import leave_chunks, leave_decoding, tokens_made
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     BATCH_LEFT,
@@ -37,6 +38,7 @@ from simulator.kernels.state import (
     MEMBERS,
     NOBODY,
     NONE,
+    ORDERED,
     PENDING,
     PREEMPTED,
     REACHED,
@@ -73,9 +75,7 @@ def _stop_prompt(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, reque
     for place in range(first, first + count):
         row = m[place]
         if m[row + REQUEST] == request:
-            for later in range(place + 1, first + count):
-                m[later - 1] = m[later]
-            m[rep + CHUNK_COUNT] -= 1
+            leave_chunks(m, rep, place)
             counts[GOT, request] = m[row + MADE]
             vacate(m, w, counts, rep, row, m[row + COMPUTED])
             return True
@@ -99,6 +99,9 @@ def _leave_batch(m: IntArray, times: IntArray, counts: Int32Array, rep: int, req
 def _leave_line(
     m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, request: int, now_ps: int
 ) -> None:
+    if m[rep + ORDERED] > 0:
+        drop_from_line(m, counts, rep, request)
+        return
     _leave_batch(m, times, counts, rep, request)
     m[rep + LINE + LINE_LENGTH] -= 1
     row = int(counts[SEAT, request])
@@ -135,7 +138,8 @@ def _expire(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep
         request = late
         late = without_first(times, counts, late)
         _drop(m, w, times, counts, rep, request, now_ps)
-    skip_ended(m, times, counts, rep + LINE)
+    if m[rep + ORDERED] == 0:
+        skip_ended(m, times, counts, rep + LINE)
 
 
 @kernel

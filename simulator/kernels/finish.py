@@ -5,6 +5,7 @@ from simulator.kernels.arrive import end_request
 from simulator.kernels.candidates import change_load
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.endings import note_finish
+from simulator.kernels.lines import charge
 from simulator.kernels.pool import give_back
 from simulator.kernels.power import measure_end, measure_first_token
 from simulator.kernels.prefix import forget_own, offer_shared
@@ -33,6 +34,7 @@ from simulator.kernels.state import (
     MADE,
     NEXT,
     NOBODY,
+    ORDERED,
     PENDING,
     PREEMPTIONS,
     RANK,
@@ -106,6 +108,8 @@ def _emit(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
         add_gap(m, rep, m[CLOCK] - m[row + LAST_TOKEN], 1)
     m[row + LAST_TOKEN] = m[CLOCK]
     m[row + MADE] += 1
+    if m[rep + ORDERED] > 0:
+        charge(m, row, 1)
     if m[row + MADE] == m[row + LENGTH]:
         _leave(m, w, times, counts, rep, row, m[row + COMPUTED])
     else:

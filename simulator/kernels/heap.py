@@ -50,10 +50,10 @@ def _sink(m: IntArray, heap: int, end: int, place: int, due: int, row: int) -> N
 
 
 @kernel
-def heap_push(m: IntArray, rep: int, row: int, due: int) -> None:
-    """Add a row whose RANK is set, before DECODING counts it."""
+def heap_place(m: IntArray, rep: int, row: int, due: int, count: int) -> None:
+    """Add a row whose RANK is set to the `count` that are there."""
     heap = m[rep + HEAP]
-    _rise(m, heap, heap + 2 * m[rep + DECODING], due, row)
+    _rise(m, heap, heap + 2 * count, due, row)
 
 
 @kernel

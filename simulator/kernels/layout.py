@@ -16,6 +16,7 @@ from simulator.kernels.begun import BEGINNING_WORDS
 from simulator.kernels.fleet_layout import FleetLayout
 from simulator.kernels.gate_layout import GateLayout
 from simulator.kernels.names import Names, name_blocks
+from simulator.kernels.order_layout import OrderLayout
 from simulator.kernels.power_layout import PowerLayout
 from simulator.kernels.prefix import TABLE_AT, TABLE_SIZE
 from simulator.kernels.runs import AFTER, BEFORE, HI, RUN_WORDS, Int32Array
@@ -54,11 +55,12 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_
     pools = [_PoolLayout(pool, workload, words, cache_words) for pool in fleet.pools]
     router = FleetLayout(fleet, workload, words, cache_words)
     gate = GateLayout(fleet, workload, words)
-    header |= router.header | gate.header
+    order = OrderLayout(fleet, workload, cache_words)
+    header |= router.header | gate.header | order.header
     replicas, caches = [], []
     for number, place in enumerate(fleet.pool_of_replica):
         cache_at = cache_words.end
-        replicas.append(pools[place].replica(number, words, cache_words))
+        replicas.append(pools[place].replica(number, words, cache_words) | order.fields(place, words))
         caches.append((cache_at, cache_words.end))
     control = PowerLayout(fleet, words.end) if fleet.controlled else None
     words.end = words.end if control is None else control.end
@@ -92,11 +94,12 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_
             m[place : place + tables * TABLE_SIZE : TABLE_SIZE] = fields[s.SCRATCH] + width * np.arange(1, tables + 1)
     router.write(m, w)
     gate.write(m)
+    order.write(m)
     if gate.header.get(s.HELD_TREE):
         _plant(m, int(m[s.HELD_TREE]), gate.tenants.size, s.FAR_PS)
     if control is not None:
         control.write(m, caches)
-    times, counts = _columns(fleet, workload, router.kept(workload), gate)
+    times, counts = _columns(fleet, workload, router.kept(workload), gate, order)
     return Memory(m, w, times, counts, np.ascontiguousarray(draws, np.int64))
 
 
@@ -277,21 +280,23 @@ def longest_jump(config: EngineConfig, step_time: StepTime) -> int:
     return most
 
 
-def _columns(fleet: Fleet, workload: Workload, kept: IntArray | None, gate: GateLayout) -> tuple[IntArray, Int32Array]:
+def _columns(
+    fleet: Fleet, workload: Workload, kept: IntArray | None, gate: GateLayout, order: OrderLayout
+) -> tuple[IntArray, Int32Array]:
     requests = len(workload)
-    rows = s.TIMES if workload.think_ps is None else s.TIMES + 1
-    times = np.zeros((max(gate.times, s.STRANDED_AT + 1 if fleet.controlled else rows), requests), np.int64)
-    if fleet.controlled:
-        times[s.STRANDED_AT] = NEVER
+    rows = s.TIMES if workload.think_ps is None else s.THINK + 1
+    times = np.zeros((max(rows, gate.times, order.times), requests), np.int64)
     times[s.ARRIVAL] = workload.arrival_ps
     times[s.ADMITTED : s.FINISH + 1] = NEVER
     if workload.think_ps is not None:
         times[s.THINK] = workload.think_ps
     rows = s.COUNTS if kept is None else s.KEPT + 1
-    counts = np.zeros((max(gate.counts, s.FAILOVERS + 1 if fleet.controlled else rows), requests), np.int32)
+    rows = max(rows, s.FAILOVERS + 1 if fleet.controlled else 0, gate.counts, order.counts)
+    counts = np.zeros((rows, requests), np.int32)
     if kept is not None:
         counts[s.KEPT] = kept
     counts[s.PROMPT], counts[s.OUTPUT] = workload.prompt_tokens, workload.output_tokens
     counts[s.REPLICA] = s.NONE
-    gate.write_columns(times, counts)
+    for layout in (gate, order):
+        layout.write_columns(times, counts)
     return times, counts

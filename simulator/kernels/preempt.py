@@ -1,26 +1,32 @@
 """Preemption by recompute: when the pool cannot hold the next step, the tail of the running list gives way."""
 
 from simulator.kernels.compile import inlined, kernel
+from simulator.kernels.lines import rejoin_line
 from simulator.kernels.pool import blocks_for, give_back
 from simulator.kernels.residue import residue
-from simulator.kernels.running import growth, leave_decoding, tokens_made
+from simulator.kernels.running import growth, leave_chunks, leave_decoding, tokens_made
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     BASE,
     BLOCK_TABLES,
     BUDGET,
+    CARRIED,
     CHUNK,
     CHUNK_COUNT,
     CHUNKS,
     COMPUTED,
     DECODING,
     FREE,
+    FREE_ROW,
+    LAST_AT,
     LAST_TOKEN,
     LINE,
     LONGEST_CHUNK,
     MADE,
+    NEXT,
     NOBODY,
     NOW,
+    ORDERED,
     PREEMPTED,
     PREEMPTIONS,
     PROMPT,
@@ -30,6 +36,7 @@ from simulator.kernels.state import (
     SETTLED,
     STEPS,
     STOPPED_AT,
+    STRANDED_AT,
     TAIL,
     TARGET,
     WALKS,
@@ -39,10 +46,26 @@ from simulator.steptime import IntArray
 
 
 @kernel
-def _stop(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: int, computed: int) -> None:
-    """The row's blocks are freed and its request waits in front; it keeps the row."""
+def carry(m: IntArray, times: IntArray, counts: Int32Array, row: int, made: int, last_ps: int, stopped_ps: int) -> None:
+    """What a request keeps when it loses its row: its tokens, and since when it is without a seat."""
+    request = m[row + REQUEST]
+    counts[CARRIED, request] = made
+    times[LAST_AT, request] = last_ps
+    times[STRANDED_AT, request] = stopped_ps
+
+
+@kernel
+def _stop(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, row: int, computed: int) -> None:
+    """The row's blocks are freed and its request waits in front; it keeps the row, first come first served."""
     request = m[row + REQUEST]
     give_back(m, w, rep, row, computed, True)
+    if m[rep + ORDERED] > 0:
+        counts[PREEMPTIONS, request] += 1
+        carry(m, times, counts, row, m[row + MADE], m[row + LAST_TOKEN], m[rep + NOW])
+        m[row + NEXT] = m[rep + FREE_ROW]
+        m[rep + FREE_ROW] = row
+        rejoin_line(m, times, counts, rep, request)
+        return
     m[row + TARGET] = counts[PROMPT, request] + m[row + MADE]
     m[row + STOPPED_AT] = m[rep + NOW]
     counts[PREEMPTIONS, request] += 1
@@ -59,29 +82,29 @@ def _last_chunk(m: IntArray, rep: int) -> int:
 
 
 @kernel
-def _stop_last_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> None:
-    row = _last_chunk(m, rep)
-    m[rep + CHUNK_COUNT] -= 1
-    _stop(m, w, counts, rep, row, m[row + COMPUTED])
-
-
-@kernel
-def _stop_tail(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> None:
-    row = m[rep + TAIL]
+def stop_decoding(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, row: int) -> None:
     m[row + MADE] = tokens_made(m, rep, row)
     if m[rep + WALKS] == 0:
         m[row + LAST_TOKEN] = m[rep + SETTLED]
-    _stop(m, w, counts, rep, row, leave_decoding(m, rep, row))
+    _stop(m, w, times, counts, rep, row, leave_decoding(m, rep, row))
 
 
 @kernel
-def stop_last(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> int:
+def stop_chunk(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, place: int) -> None:
+    """Who computes a prompt at this place of CHUNKS falls."""
+    row = m[place]
+    leave_chunks(m, rep, place)
+    _stop(m, w, times, counts, rep, row, m[row + COMPUTED])
+
+
+@kernel
+def stop_last(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
     """The last of the running list falls; returns its row."""
     row, last = m[rep + TAIL], _last_chunk(m, rep)
     if last != NOBODY and (row == NOBODY or m[last + RANK] > m[row + RANK]):
-        _stop_last_chunk(m, w, counts, rep)
+        stop_chunk(m, w, times, counts, rep, m[rep + CHUNKS] + m[rep + CHUNK_COUNT] - 1)
         return last
-    _stop_tail(m, w, counts, rep)
+    stop_decoding(m, w, times, counts, rep, row)
     return int(row)
 
 
@@ -115,7 +138,7 @@ def chunk_blocks(m: IntArray, rep: int, row: int) -> int:
 
 
 @inlined
-def make_room(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
+def make_room(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> bool:
     """Preempt from the tail until what is left of the running list has its blocks; says whether anyone fell.
 
     The scheduler walks the list from its head and preempts the tail whenever a sequence finds no block. What falls in
@@ -127,10 +150,10 @@ def make_room(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
         tail, last = m[rep + TAIL], _last_chunk(m, rep)
         if last != NOBODY and (tail == NOBODY or m[last + RANK] > m[tail + RANK]):
             needed -= chunk_blocks(m, rep, last)
-            _stop_last_chunk(m, w, counts, rep)
+            stop_chunk(m, w, times, counts, rep, m[rep + CHUNKS] + m[rep + CHUNK_COUNT] - 1)
         else:
             if residue(m, rep, m[tail + BASE] + m[rep + STEPS]) == 0:
                 needed -= m[rep + BLOCK_TABLES]
-            _stop_tail(m, w, counts, rep)
+            stop_decoding(m, w, times, counts, rep, tail)
         fell = True
     return fell

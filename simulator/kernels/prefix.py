@@ -10,7 +10,7 @@ What stands where in w:
                        list of runs, relative to HEADS, and stands for PARTS blocks in a row
   HEADS                lists of the shared content's runs, NAMES of each table;  BEGINNINGS: of their beginnings, one
                        for each, or 0
-  TABLE_AT of a table  WIDTH runs, then the list of what the request left behind
+  TABLE_AT of a table  WIDTH runs, then the list of what the request left behind, if that is not in OWN
   SCRATCH              WIDTH words
 
 A row has BLOCK_TABLES block tables: records in m from its TABLE on. All are equally long and hold the same tokens, but
@@ -63,6 +63,7 @@ from simulator.kernels.state import (
     NAMES,
     NOBODY,
     OFFERED,
+    OWN,
     PARTS,
     QUEUE,
     REQUEST,
@@ -127,9 +128,11 @@ def _reach(m: IntArray, w: Int32Array, rep: int, first: int, index: int, upto: i
 
 
 @kernel
-def _own(m: IntArray, rep: int, table: int) -> int:
-    """Place of the list of what the table's request left behind."""
-    return int(m[table + TABLE_AT] + m[rep + WIDTH])
+def _own(m: IntArray, rep: int, request: int, row: int, table: int) -> int:
+    """Place of the list of what the request left behind of the table with this number."""
+    if m[rep + OWN] > 0:
+        return int(m[rep + OWN] + request * m[rep + BLOCK_TABLES] + table)
+    return int(m[m[row + TABLE] + table * TABLE_SIZE + TABLE_AT] + m[rep + WIDTH])
 
 
 @kernel
@@ -142,8 +145,8 @@ def _found(m: IntArray, w: Int32Array, rep: int, request: int, row: int, table: 
         edge = min(upto, edge + m[rep + PARTS])
         index = _reach(m, w, rep, w[heads + w[entry]], index, edge)
         entry += 1
-    if index == shared and row != NOBODY:
-        index = _reach(m, w, rep, w[_own(m, rep, m[row + TABLE] + table * TABLE_SIZE)], index, limit)
+    if index == shared and (row != NOBODY or m[rep + OWN] > 0):
+        index = _reach(m, w, rep, w[_own(m, rep, request, row, table)], index, limit)
     return int(index)
 
 
@@ -162,7 +165,7 @@ def _found_in_all(m: IntArray, w: Int32Array, rep: int, request: int, row: int, 
 def look_up(m: IntArray, w: Int32Array, rep: int, request: int, row: int, target: int) -> None:
     """Set HITS, FREE_HITS and HIT_TOKENS; a hit leaves at least one of `target` tokens to compute.
 
-    `row`: the request's row if it was preempted, which may find its own content, else NOBODY.
+    `row`: the request's row if it was preempted and kept it, else NOBODY.
     """
     m[rep + FREE_HITS] = 0
     index = _found(m, w, rep, request, row, 0, _whole(m, rep, target - 1))
@@ -214,9 +217,8 @@ def _seat_runs(m: IntArray, w: Int32Array, rep: int, table: int, first: int, ind
 
 
 @kernel
-def _take_own(m: IntArray, w: Int32Array, rep: int, table: int, index: int) -> None:
+def _take_own(m: IntArray, w: Int32Array, rep: int, own: int, table: int, index: int) -> None:
     """Take what the request left behind, from block `index` up to its HITS."""
-    own = _own(m, rep, table)
     while index < m[rep + HITS]:
         run = w[own]
         while w[run + HI] <= index:
@@ -242,7 +244,7 @@ def seat_blocks(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int) -> 
             edge = min(upto, index + m[rep + PARTS])
             _seat_runs(m, w, rep, table, w[heads + w[entry]], index, edge)
             index, entry = edge, entry + 1
-        _take_own(m, w, rep, table, upto)
+        _take_own(m, w, rep, _own(m, rep, request, row, number), table, upto)
     take_blocks(m, w, rep, blocks - m[rep + HITS] * m[rep + BLOCK_TABLES])
 
 
@@ -280,18 +282,27 @@ def offer_shared(m: IntArray, w: Int32Array, rep: int, row: int, computed: int) 
 def forget_own(m: IntArray, w: Int32Array, rep: int, row: int) -> None:
     """The request has ended: nobody will look for its own content again."""
     for number in range(m[rep + BLOCK_TABLES]):
-        own = _own(m, rep, m[row + TABLE] + number * TABLE_SIZE)
+        own = _own(m, rep, m[row + REQUEST], row, number)
         while w[own] != NO_RUN:
             lose_name(w, w[own])
 
 
 @kernel
-def _free_counted(m: IntArray, w: Int32Array, rep: int, table: int, offered: int, blocks: int, full: int) -> None:
+def forget_lists(m: IntArray, w: Int32Array, rep: int, request: int) -> None:
+    """The cache is lost with the replica."""
+    for number in range(m[rep + BLOCK_TABLES] if m[rep + OWN] > 0 else 0):
+        w[_own(m, rep, request, NOBODY, number)] = NO_RUN
+
+
+@kernel
+def _free_counted(
+    m: IntArray, w: Int32Array, rep: int, own: int, table: int, offered: int, blocks: int, full: int
+) -> None:
     """Free the `blocks` blocks behind the offered ones; full: how many of the first are kept to be found."""
     if blocks - full > 0 and (full > 0 or m[table + TABLE_BEGUN] == NO_BEGINNING):
         free_nameless(m, w, rep, blocks - full)
     if full > 0:
-        run = name_run(m, w, rep, _own(m, rep, table), offered, offered + full)
+        run = name_run(m, w, rep, own, offered, offered + full)
     elif blocks > 0 and m[table + TABLE_BEGUN] != NO_BEGINNING:
         run = new_run(m, w, rep, 0, blocks)
     else:
@@ -329,6 +340,7 @@ def release_blocks(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int, 
         full = max(0, _whole(m, rep, computed) - _shared_blocks(m, w, rep, m[row + REQUEST]))
     for number in range(m[rep + BLOCK_TABLES]):
         table = m[row + TABLE] + number * TABLE_SIZE
-        _free_counted(m, w, rep, table, offered, blocks // m[rep + BLOCK_TABLES] - offered, full)
+        own = _own(m, rep, m[row + REQUEST], row, number)
+        _free_counted(m, w, rep, own, table, offered, blocks // m[rep + BLOCK_TABLES] - offered, full)
         _drop_table(m, w, rep, table, offered)
     m[row + OFFERED] = 0

@@ -130,7 +130,7 @@ def _reasons(fleet: Fleet, prompt: Int32Array, output: Int32Array) -> Int8Array:
 def _count_seated(memory: Memory, generated: IntArray) -> None:
     """Tokens made so far by those who still had a seat when the run was stopped."""
     m, counts = memory.m, memory.counts
-    if m[s.CONTROL]:
+    if m[s.CARRIES]:
         lost = memory.times[s.STRANDED_AT] != NEVER
         generated[lost] = counts[s.CARRIED, lost]
     rows = [int(row) for row in counts[s.SEAT][counts[s.SEAT] != s.NOBODY]]
@@ -159,7 +159,7 @@ def _close_waiting(memory: Memory) -> int:
         stopped_ps = end_ps - int(m[counts[s.SEAT, request] + s.STOPPED_AT])
         times[s.PREEMPTED_PS, request] += stopped_ps
         waiting_ps += stopped_ps
-    if m[s.CONTROL]:
+    if m[s.CARRIES]:
         for request in np.flatnonzero(here & (times[s.STRANDED_AT] != NEVER)):
             lost_ps = end_ps - int(times[s.STRANDED_AT, request])
             times[s.PREEMPTED_PS, request] += lost_ps

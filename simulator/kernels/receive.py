@@ -6,6 +6,7 @@ from simulator.kernels.compile import kernel
 from simulator.kernels.dues import watch
 from simulator.kernels.endings import IN_TIME, REJECTED_CAP, REJECTED_KV, REJECTED_QUEUE, end_without, lateness
 from simulator.kernels.gate import hold_at_gate, leave_gate, lets_in, next_held
+from simulator.kernels.lines import join_line
 from simulator.kernels.power import STRANDED, wake
 from simulator.kernels.reached import list_reached
 from simulator.kernels.route import LATE, NONE_ON, route
@@ -28,13 +29,15 @@ from simulator.kernels.state import (
     NONE,
     NUMBER,
     OPEN,
+    ORDERED,
     PENDING,
     PLANNED,
     REPLICA,
     ROUTER,
+    STEPS,
     TENANTS,
 )
-from simulator.kernels.stretch import begun_blocks, cut_stretch
+from simulator.kernels.stretch import begun_blocks, cut_stretch, ended_steps
 from simulator.kernels.tree import tree_set
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
 from simulator.kernels.waiting import pop_front, push_back
@@ -119,7 +122,10 @@ def dispatch(
         return
     counts[REPLICA, request] = m[rep + NUMBER]
     change_load(m, counts, rep, request, 1)
-    push_back(m, counts, rep + LINE, request)
+    if m[rep + ORDERED] > 0:
+        join_line(m, times, counts, rep, request, m[rep + STEPS] + ended_steps(m, rep, at_ps))
+    else:
+        push_back(m, counts, rep + LINE, request)
     reach(m, rep, at_ps)
     if m[EXPIRES] > 0:
         _watch(m, times, counts, rep, request)

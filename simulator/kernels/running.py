@@ -1,7 +1,9 @@
 """Who runs, in order of admission: a list of the decoding sequences, and those that compute a prompt (CHUNKS)."""
 
 from simulator.kernels.compile import kernel
-from simulator.kernels.heap import heap_push, heap_remove
+from simulator.kernels.heap import heap_place, heap_remove
+from simulator.kernels.lines import charge, count_decoder
+from simulator.kernels.pool import blocks_for
 from simulator.kernels.residue import residue
 from simulator.kernels.state import (
     BASE,
@@ -9,6 +11,7 @@ from simulator.kernels.state import (
     BLOCK_TABLES,
     CHUNK_COUNT,
     CHUNKS,
+    COMPUTED,
     CONTEXT,
     CONTIGUOUS,
     DECODING,
@@ -17,13 +20,17 @@ from simulator.kernels.state import (
     GONE,
     HEAD,
     HIST,
+    LAST_TOKEN,
     LENGTH,
     MADE,
     NEXT,
     NOBODY,
     ORDER,
+    ORDERED,
     PREV,
     RANK,
+    ROW_HELD,
+    SETTLED,
     SHARED,
     STEP_OUT,
     STEPS,
@@ -40,6 +47,39 @@ from simulator.steptime import IntArray
 def growth(m: IntArray, rep: int) -> int:
     """Blocks that the decoding sequences begin in the next step."""
     return int(m[m[rep + HIST] + residue(m, rep, m[rep + STEPS])])
+
+
+@kernel
+def walk_for_a_while(m: IntArray, rep: int) -> None:
+    """From now on rows tell for themselves what they hold and when their last token came out."""
+    for place in range(m[rep + BLOCK_SIZE]):
+        m[m[rep + HIST] + place] = 0
+    m[rep + WALKS] = 2
+    count, row = 0, m[rep + HEAD]
+    while row != NOBODY:
+        m[row + LAST_TOKEN] = m[rep + SETTLED]
+        m[row + ROW_HELD] = max(m[row + ROW_HELD], blocks_for(m, rep, m[row + BASE] + m[rep + STEPS]))
+        heap_place(m, rep, row, FAR_PS, count)
+        count, row = count + 1, m[row + NEXT]
+    for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
+        row = m[place]
+        m[row + ROW_HELD] = max(m[row + ROW_HELD], blocks_for(m, rep, m[row + COMPUTED]))
+
+
+@kernel
+def jump_again(m: IntArray, rep: int) -> None:
+    """Walk no more, once all decoding rows have got a token in the same step."""
+    row = m[rep + HEAD]
+    while row != NOBODY:
+        if m[row + LAST_TOKEN] != m[rep + SETTLED]:
+            return
+        row = m[row + NEXT]
+    m[rep + WALKS] = 0
+    count, row = 0, m[rep + HEAD]
+    while row != NOBODY:
+        _count_growth(m, rep, row, 1)
+        heap_place(m, rep, row, m[row + DUE], count)
+        count, row = count + 1, m[row + NEXT]
 
 
 @kernel
@@ -61,6 +101,15 @@ def join_running(m: IntArray, rep: int, row: int) -> None:
     m[row + RANK] = m[rep + ORDER]
     m[m[rep + CHUNKS] + m[rep + CHUNK_COUNT]] = row
     m[rep + CHUNK_COUNT] += 1
+
+
+@kernel
+def leave_chunks(m: IntArray, rep: int, place: int) -> None:
+    """Take out the row that computes a prompt at this place of CHUNKS."""
+    end = m[rep + CHUNKS] + m[rep + CHUNK_COUNT]
+    for later in range(place + 1, end):
+        m[later - 1] = m[later]
+    m[rep + CHUNK_COUNT] -= 1
 
 
 @kernel
@@ -86,12 +135,14 @@ def join_decoding(m: IntArray, rep: int, row: int) -> None:
     m[row + DUE] = m[rep + STEPS] + m[row + LENGTH] - m[row + MADE]
     m[row + BASE] = m[row + TARGET] - m[rep + STEPS]
     _link(m, rep, row)
-    heap_push(m, rep, row, m[row + DUE] if m[rep + WALKS] == 0 else FAR_PS)
+    heap_place(m, rep, row, m[row + DUE] if m[rep + WALKS] == 0 else FAR_PS, m[rep + DECODING])
     m[rep + DECODING] += 1
     m[rep + CONTEXT] += m[row + TARGET]
     _count_growth(m, rep, row, 1)
     if m[rep + WINDOW_COUNT] > 0:
         begin_windows(m, rep, row)
+    if m[rep + ORDERED] > 0:
+        count_decoder(m, rep, row, 1)
 
 
 @kernel
@@ -113,6 +164,8 @@ def leave_decoding(m: IntArray, rep: int, row: int) -> int:
     _count_growth(m, rep, row, -1)
     if m[rep + WINDOW_COUNT] > 0:
         end_windows(m, rep, row)
+    if m[rep + ORDERED] > 0:
+        count_decoder(m, rep, row, -1)
     return int(computed)
 
 
@@ -134,6 +187,8 @@ def shift(m: IntArray, rep: int, row: int, tokens: int) -> None:
     m[row + BASE] += tokens
     m[row + DUE] -= tokens
     m[rep + CONTEXT] += tokens
+    if m[rep + ORDERED] > 0:
+        charge(m, row, tokens)
 
 
 @kernel

@@ -6,8 +6,9 @@ and 0 is none (the fleet's own record stands there, and nobody refers to it). A 
   m[0 ...]       the fleet: clock, counters, and where the other parts begin
   m[pool + ...]  one record per pool: which replicas are in it, and what they can serve
   m[rep + ...]   one record per replica: its configuration, totals, and state
-  m[row + ...]   a seat of a replica: one request that was admitted and has not ended; it keeps its row while preempted
-                 (running and preempted ones are never more than max_num_seqs: nobody new enters while one is preempted)
+  m[row + ...]   a seat of a replica: one request that was admitted and has not ended; first come first served it
+                 keeps its row while preempted (running and preempted ones are never more than max_num_seqs: nobody new
+                 enters while one is preempted), else it keeps what it has in columns
   and without fields of their own: the heap, histogram and chunk list of each replica, step-time tables, the gaps
   between tokens, and the trees (`tree.py`) by which the next event and the least loaded replica are found
 
@@ -73,6 +74,7 @@ TIMEOUT: Final = 50  # time after arrival, present where LIMITED is
 MAX_WAITING: Final = 51
 TENANTS: Final = 52  # table of tenants with their caps; 0: none has a cap
 HOLDS: Final = 53  # 1: requests beyond a cap are held
+CARRIES: Final = 55  # 1: requests may lose their row and keep what they have in columns
 HELD_TREE: Final = 54  # tree of tenants by their first held request, those with room
 FLEET_SIZE: Final = 60
 
@@ -199,11 +201,27 @@ STEP_TOKENS: Final = 101  # tokens that are verified for them,
 STEP_CONTEXT: Final = 102  # tokens that they have computed before,
 STEP_OUT: Final = 103  # and tokens that come out
 # --- replica: stepping in full (see `walk.py`) ------------------------------------------------------------------
-WALKS: Final = 104  # 1: every step is a full one, for which the running list is walked
+WALKS: Final = 104  # 1: every step is a full one, for which the running list is walked; 2: for a while
 ANSWERS: Final = 105  # 1: with a prefix cache, content of answers too is told
 # --- replica: limits (see `gate.py`, `dues.py`) -----------------------------------------------------------------
 KV_LIMIT: Final = 150  # blocks held from which on it turns requests away
 DUES: Final = 151  # first of the heap of its requests by when their time passes; NONE: empty
+# --- replica: its waiting line, where it is not first come first served (see `lines.py`) ---------------------------
+ORDERED: Final = 152  # 0: first come first served
+OWNERS: Final = 153
+OWNER_COUNT: Final = 154
+OWNER_COLUMN: Final = 155  # the column of requests that tells whose they are
+WAITERS: Final = 156
+WAITER_COUNT: Final = 157
+LAST_EMPTIED: Final = 158  # the owner whose line was the last to become empty; 0: none
+NEXT_OWNER: Final = 159  # whose request is next,
+NEXT_BEFORE: Final = 160  # and which stands before it in its line
+JOINS: Final = 161  # counts requests that have come
+MOST_MATCHED: Final = 162  # requests that may wait for their prefixes to be looked up
+MATCHED: Final = 163  # 1: they were
+LOOSE: Final = 164  # 1: decoding may change what was found
+OWN: Final = 165  # in w: lists of each request's own blocks, by request; 0: its tables have them
+WORST_FALLS: Final = 166  # 1: the last of the worst class is preempted, see `walk.py`
 # --- replica: layer groups ----------------------------------------------------------------------------------------
 BLOCK_TABLES: Final = 180  # block tables of a sequence: blocks of the pool that block_size of its tokens take
 NAMES: Final = 181  # names of shared content, of each table
@@ -240,6 +258,7 @@ OFFERED: Final = 16  # blocks in runs, of each table: leading ones that others c
 ROW_BEGAN: Final = 18  # 1: that block has been offered
 ROW_HELD: Final = 19  # with drafts: blocks that it holds; else those that it took at admission
 EMITS: Final = 20  # decoding with drafts: tokens that come out of the step under way, of CHUNK in it
+PAYER: Final = 36  # whose it is, in an engine that is ORDERED
 ROW_GONE: Final = 40  # blocks behind windows that it has freed, see `windows.py`
 ROW_GONE_AT: Final = 41  # decoding: the step number for which ROW_GONE counts
 PASSED: Final = 42  # decoding: windows that it has passed
@@ -252,7 +271,7 @@ FIRST_TOKEN: Final = 2
 FINISH: Final = 3
 PREEMPTED_PS: Final = 4
 THINK: Final = 5  # present where THINKING is
-LAST_AT: Final = 6  # present where CONTROL is: when a request on a lost replica had its last token,
+LAST_AT: Final = 6  # present where CARRIES is: when a request without a row had its last token,
 STRANDED_AT: Final = 7  # and since when it is without a seat
 DUE_AT: Final = 8  # present where LIMITED is: where the request stands in a heap of `dues.py`,
 DEADLINE_PS: Final = 9  # and how long after its arrival it must be admitted
@@ -267,7 +286,7 @@ PREEMPTIONS: Final = 4
 BEHIND: Final = 5  # the next request in its waiting line
 SEAT: Final = 6  # row of a preempted request
 KEPT: Final = 7  # what the router keeps, if it does: the session (NONE: none), prompt tokens not cached when routed
-CARRIED: Final = 8  # present where CONTROL is: tokens that a request brings along from a lost replica
+CARRIED: Final = 8  # present where CARRIES is: tokens that a request without a row has made
 FAILOVERS: Final = 9
 ENDING: Final = 10  # present where LIMITED is: how it ended, see `endings.py`; 0: finished, or cannot be served,
 GOT: Final = 11  # tokens that it had then,
@@ -275,6 +294,10 @@ DUE_CHILD: Final = 12  # links of `dues.py`,
 DUE_NEXT: Final = 13
 TENANT: Final = 14  # and a number for whose it is
 LIMITED_COUNTS: Final = 15
+JOINED: Final = 15  # present where CARRIES is: how many had come to its engine before,
+CLASS: Final = 16  # a number for its priority class,
+MATCH: Final = 17  # and tokens that the cache held of it
+CARRIED_COUNTS: Final = 18
 COUNTS: Final = 7
 
 # --- advance's answers ----------------------------------------------------------------------------------------

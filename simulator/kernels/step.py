@@ -5,9 +5,10 @@ from simulator.kernels.admit import admit, form_static_batch
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.drafts import keep
 from simulator.kernels.finish import finish_chunks, finish_due
+from simulator.kernels.lines import arrange
 from simulator.kernels.pool import blocks_for, take
-from simulator.kernels.preempt import make_room
-from simulator.kernels.running import growth, running_count, tokens_in_blocks, tokens_out
+from simulator.kernels.preempt import make_room, plan_chunks
+from simulator.kernels.running import growth, jump_again, running_count, tokens_in_blocks, tokens_out, walk_for_a_while
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     AREA_HIGH,
@@ -29,6 +30,7 @@ from simulator.kernels.state import (
     KV_TOKENS_HIGH,
     NOW,
     ORDER,
+    ORDERED,
     PAIR_PS,
     PLANNED,
     PREFILLED,
@@ -46,6 +48,7 @@ from simulator.kernels.state import (
     WINDOW_CONTEXT,
     WINDOW_COUNT,
     WINDOW_PS,
+    WORST_FALLS,
 )
 from simulator.kernels.walk import slide_running, walk_running
 from simulator.kernels.windows import window_ps
@@ -105,22 +108,45 @@ def _continue_prompts(m: IntArray, w: Int32Array, rep: int) -> int:
 
 
 @kernel
+def _walk_if_short(m: IntArray, rep: int) -> None:
+    """Where the worst falls, those behind it may be left out of the step: then it is a step to walk."""
+    if m[rep + WALKS] == 2:
+        jump_again(m, rep)
+    if m[rep + WORST_FALLS] > 0 and m[rep + WALKS] == 0 and growth(m, rep) + plan_chunks(m, rep) > m[rep + FREE]:
+        walk_for_a_while(m, rep)
+
+
+@kernel
+def _only_preempted(m: IntArray, rep: int) -> bool:
+    """Nobody computes anything in the scheduled step: who stood first in the running list was the worst, and fell."""
+    tokens = m[rep + STEP_TOKENS]
+    for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
+        tokens += m[m[place] + CHUNK]
+    return bool(m[rep + WALKS] > 0 and tokens == 0)
+
+
+@kernel
 def schedule_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
     """Running requests first, then waiting ones, none in a step that preempted; returns how many run."""
-    if m[rep + WALKS] > 0:
-        fell, budget = walk_running(m, w, counts, rep)
-    elif m[rep + WINDOW_COUNT] > 0:
-        fell, budget = slide_running(m, w, counts, rep)
-    else:
-        fell = make_room(m, w, counts, rep)
-        take(m, w, rep, growth(m, rep))
-        budget = m[rep + BUDGET] - m[rep + DECODING] - _continue_prompts(m, w, rep)
-    running = running_count(m, rep)
-    if m[rep + STATIC] > 0 and m[rep + BATCH_LEFT] == 0 and running == 0:
-        form_static_batch(m, times, counts, rep)
-    if not fell:
-        running = admit(m, w, times, counts, rep, running, budget)
-    return int(running)
+    while True:
+        if m[rep + ORDERED] > 0:
+            arrange(m, w, times, counts, rep)
+            _walk_if_short(m, rep)
+        if m[rep + WALKS] > 0:
+            fell, budget = walk_running(m, w, times, counts, rep)
+        elif m[rep + WINDOW_COUNT] > 0:
+            fell, budget = slide_running(m, w, times, counts, rep)
+        else:
+            fell = make_room(m, w, times, counts, rep)
+            take(m, w, rep, growth(m, rep))
+            budget = m[rep + BUDGET] - m[rep + DECODING] - _continue_prompts(m, w, rep)
+        running = running_count(m, rep)
+        if m[rep + STATIC] > 0 and m[rep + BATCH_LEFT] == 0 and running == 0:
+            form_static_batch(m, times, counts, rep)
+        if not fell:
+            return int(admit(m, w, times, counts, rep, running, budget))
+        if m[rep + WORST_FALLS] == 0 or not _only_preempted(m, rep):
+            return int(running)
 
 
 @kernel

@@ -8,10 +8,11 @@ A planned stretch has changed nothing yet: it may be cut, and is run when it end
 import math
 
 from simulator.kernels.accounts import add_gaps, add_product, note_peak
-from simulator.kernels.admit import anyone_waiting, head_chunk, seat_open, stays_blocked
+from simulator.kernels.admit import anyone_waiting, head_chunk, seat_open, stays_blocked, stays_in_order
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.dues import next_due_ps
 from simulator.kernels.finish import finish_due
+from simulator.kernels.lines import steps_in_order
 from simulator.kernels.pool import take
 from simulator.kernels.residue import residue
 from simulator.kernels.running import tokens_in_blocks
@@ -48,6 +49,7 @@ from simulator.kernels.state import (
     NOW,
     OPEN,
     ORDER,
+    ORDERED,
     PEAK,
     PEAK_TOKENS,
     PLANNED,
@@ -144,13 +146,16 @@ def _window_ps(m: IntArray, rep: int, tokens: int) -> int:
 
 
 @inlined
-def _only_decoding(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> bool:
+def _only_decoding(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> bool:
     """Whether only decoding can come next: sets OPEN, whether a request that comes could enter."""
     running, budget = m[rep + DECODING], m[rep + BUDGET] - m[rep + DECODING]
     m[rep + OPEN] = 0
     if not seat_open(m, rep, running, budget):
         return True
     if anyone_waiting(m, rep):
+        if m[rep + ORDERED] > 0:
+            m[rep + OPEN] = 1  # who comes may be next
+            return stays_in_order(m, w, times, counts, rep, running, budget)
         return bool(head_chunk(m, w, counts, rep, running, budget) == 0 and stays_blocked(m, rep))
     m[rep + OPEN] = 1
     return True
@@ -166,12 +171,14 @@ def plan_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array
     if decoding == 0 or m[rep + CHUNK_COUNT] > 0 or m[rep + WALKS] > 0:
         return False
     m[rep + ASKED] = FAR_PS
-    if not _only_decoding(m, w, counts, rep):
+    if not _only_decoding(m, w, times, counts, rep):
         return False
     context_ps = m[m[rep + CONTEXT_PS] + decoding]
     first_ps = m[m[rep + TOKENS_PS] + decoding] + m[m[rep + SEATS_PS] + decoding] + context_ps * m[rep + CONTEXT]
     rise_ps = context_ps * decoding
     steps = min(m[m[rep + HEAP]] - m[rep + STEPS], m[rep + MAX_JUMP])
+    if m[rep + ORDERED] > 0 and m[rep + OPEN] > 0 and anyone_waiting(m, rep):
+        steps = min(steps, steps_in_order(m, rep))
     if m[rep + WINDOW_COUNT] == 0:
         steps = steps_before_exhaustion(m, rep, steps)
     else:
@@ -200,6 +207,14 @@ def cut_stretch(m: IntArray, rep: int, at_ps: int) -> None:
         steps = steps_until(first_ps, rise_ps, at_ps - m[rep + NOW], m[rep + PLANNED])
         m[rep + PLANNED] = steps
         m[rep + END] = m[rep + NOW] + stretch_ps(first_ps, rise_ps, steps)
+
+
+@kernel
+def ended_steps(m: IntArray, rep: int, at_ps: int) -> int:
+    """Steps of the stretch under way that have ended by then."""
+    if m[rep + END] == FAR_PS or m[rep + PLANNED] == 0:
+        return 0
+    return steps_until(m[rep + FIRST_PS], m[rep + RISE_PS], at_ps + 1 - m[rep + NOW], m[rep + PLANNED]) - 1
 
 
 @kernel

@@ -8,7 +8,7 @@ what it has computed. So each row tells its tokens in the step under way (CHUNK)
 from simulator.kernels.compile import kernel
 from simulator.kernels.drafts import draw
 from simulator.kernels.pool import blocks_for, take
-from simulator.kernels.preempt import chunk_tokens, plan_chunks, stop_last
+from simulator.kernels.preempt import chunk_tokens, plan_chunks, stop_chunk, stop_decoding, stop_last
 from simulator.kernels.running import growth
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -17,41 +17,55 @@ from simulator.kernels.state import (
     CHUNK,
     CHUNK_COUNT,
     CHUNKS,
+    CLASS,
     COMPUTED,
     DECODING,
     DRAFT_TOKENS,
     FREE,
     HEAD,
+    HEAP,
+    JOINED,
+    LINE,
     LONGEST_CHUNK,
     LOOKAHEAD,
     MAX_LEN,
     NEXT,
     NOBODY,
-    PREEMPTED,
     RANK,
+    REQUEST,
     ROW_HELD,
     STEPS,
     TARGET,
     WALKS,
     WINDOW_COUNT,
+    WORST_FALLS,
 )
+from simulator.kernels.waiting import LENGTH as LINE_LENGTH
 from simulator.kernels.windows import free_behind, make_ready, pass_windows
 from simulator.steptime import IntArray
 
 
 @kernel
-def _schedule(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: int, computed: int, tokens: int) -> bool:
+def _missing(m: IntArray, rep: int, row: int, computed: int, tokens: int) -> int:
+    """Blocks that the row lacks to compute `tokens` more."""
+    if tokens == 0:
+        return 0
+    places = min(computed + tokens + m[rep + LOOKAHEAD], m[rep + MAX_LEN])
+    return int(max(0, blocks_for(m, rep, places) - m[row + ROW_HELD]))
+
+
+@kernel
+def _schedule(
+    m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, row: int, computed: int, tokens: int
+) -> bool:
     """Let the row compute `tokens` more, with the blocks for them; False: it has fallen."""
     m[row + CHUNK] = tokens
-    if tokens == 0:
-        return True
-    held = m[row + ROW_HELD]
-    blocks = max(held, blocks_for(m, rep, min(computed + tokens + m[rep + LOOKAHEAD], m[rep + MAX_LEN])))
-    while blocks - held > m[rep + FREE]:
-        if stop_last(m, w, counts, rep) == row:
+    blocks = _missing(m, rep, row, computed, tokens)
+    while blocks > m[rep + FREE]:
+        if stop_last(m, w, times, counts, rep) == row:
             return False
-    take(m, w, rep, blocks - held)
-    m[row + ROW_HELD] = blocks
+    take(m, w, rep, blocks)
+    m[row + ROW_HELD] += blocks
     return True
 
 
@@ -63,7 +77,7 @@ def _make_ready(m: IntArray, rep: int, row: int, computed: int, decoding: bool) 
 
 
 @kernel
-def _schedule_running(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> int:
+def _schedule_running(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
     """Tokens and blocks for those who run, in order of admission; returns the tokens left."""
     budget, decoded, place = m[rep + BUDGET], NOBODY, m[rep + CHUNKS]
     while True:
@@ -80,29 +94,101 @@ def _schedule_running(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) 
             return int(budget)
         if m[rep + WINDOW_COUNT] > 0 and tokens > 0:
             _make_ready(m, rep, row, computed, row == decoded)
-        if not _schedule(m, w, counts, rep, row, computed, tokens):
+        if not _schedule(m, w, times, counts, rep, row, computed, tokens):
             return int(budget)
         budget -= tokens
 
 
 @kernel
-def walk_running(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> tuple[bool, int]:
-    """Let running requests take tokens and blocks; answers (whether anyone was preempted, tokens left)."""
-    preempted = m[rep + PREEMPTED]
-    budget = _schedule_running(m, w, counts, rep)
-    if m[rep + WALKS] > 0:
-        draw(m, rep)
-    return bool(m[rep + PREEMPTED] > preempted), budget
+def _worst(m: IntArray, counts: Int32Array, rep: int) -> tuple[int, int]:
+    """The row that joined last in the worst class that runs; its place in CHUNKS, NOBODY if it decodes."""
+    worst, at, key = NOBODY, NOBODY, -1
+    for place in range(m[rep + DECODING]):
+        row = m[m[rep + HEAP] + 2 * place + 1]
+        request = m[row + REQUEST]
+        other = (int(counts[CLASS, request]) << 32) + int(counts[JOINED, request])
+        if other > key:
+            worst, key = row, other
+    for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
+        request = m[m[place] + REQUEST]
+        other = (int(counts[CLASS, request]) << 32) + int(counts[JOINED, request])
+        if other > key:
+            worst, at, key = m[place], place, other
+    return int(worst), int(at)
 
 
 @kernel
-def slide_running(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> tuple[bool, int]:
+def _leave_out(m: IntArray, rep: int, ahead: int, place: int) -> None:
+    """The step ends here: decoding rows from `ahead` on, and prompts from `place` on, compute nothing in it."""
+    while ahead != NOBODY:
+        m[ahead + CHUNK] = 0
+        ahead = m[ahead + NEXT]
+    for later in range(place, m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
+        m[m[later] + CHUNK] = 0
+
+
+@kernel
+def _schedule_by_class(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
+    """As `_schedule_running`, where the last of the worst class falls, even one that has its tokens of this step.
+
+    `ahead` and `place`: the next ones to be scheduled of those that decode, and of the prompts.
+    """
+    budget, ahead, place = m[rep + BUDGET], m[rep + HEAD], m[rep + CHUNKS]
+    while True:
+        row = ahead
+        prompt = m[place] if place < m[rep + CHUNKS] + m[rep + CHUNK_COUNT] else NOBODY
+        most = min(budget, m[rep + LONGEST_CHUNK])
+        if prompt != NOBODY and (row == NOBODY or m[prompt + RANK] < m[row + RANK]):
+            row, place, computed = prompt, place + 1, m[prompt + COMPUTED]
+            tokens = min(m[row + TARGET] - computed, most)
+        elif row != NOBODY:
+            ahead, computed = m[row + NEXT], m[row + BASE] + m[rep + STEPS]
+            tokens = min(1 + m[rep + DRAFT_TOKENS], m[rep + MAX_LEN] - 1 - computed, most)
+        else:
+            return int(budget)
+        rank, blocks = m[row + RANK], _missing(m, rep, row, computed, tokens)
+        while blocks > m[rep + FREE]:
+            worst, at = _worst(m, counts, rep)
+            if m[worst + RANK] < rank:
+                budget += m[worst + CHUNK]
+            if worst == ahead:
+                ahead = m[worst + NEXT]
+            if at == NOBODY:
+                stop_decoding(m, w, times, counts, rep, worst)
+            else:
+                stop_chunk(m, w, times, counts, rep, at)
+                if at < place:
+                    place -= 1
+            if worst == row:
+                _leave_out(m, rep, ahead, place)
+                return int(budget)
+        take(m, w, rep, blocks)
+        m[row + ROW_HELD] += blocks
+        m[row + CHUNK] = tokens
+        budget -= tokens
+
+
+@kernel
+def walk_running(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> tuple[bool, int]:
+    """Let running requests take tokens and blocks; answers (whether anyone was preempted, tokens left)."""
+    waiting = m[rep + LINE + LINE_LENGTH]
+    if m[rep + WORST_FALLS] > 0:
+        budget = _schedule_by_class(m, w, times, counts, rep)
+    else:
+        budget = _schedule_running(m, w, times, counts, rep)
+    if m[rep + WALKS] > 0:
+        draw(m, rep)
+    return bool(m[rep + LINE + LINE_LENGTH] > waiting), budget
+
+
+@kernel
+def slide_running(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> tuple[bool, int]:
     """As `walk_running`, for an engine with windows that does not walk: where blocks for all are free, order is all the
     same. Else blocks that one frees behind its window are there for those behind it in the list."""
     pass_windows(m, rep)
     needed = growth(m, rep) + plan_chunks(m, rep)
     if needed > m[rep + FREE]:
-        return walk_running(m, w, counts, rep)
+        return walk_running(m, w, times, counts, rep)
     free_behind(m, rep)
     take(m, w, rep, needed)
     return False, int(m[rep + BUDGET] - m[rep + DECODING] - chunk_tokens(m, rep))

@@ -7,13 +7,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from simulator.config import EngineConfig
+from simulator.config import FAIR_SCALE, LONGEST_PREFIX_REQUESTS, EngineConfig
 from simulator.records import NEVER
 from simulator.reference.kv import KvManager
 from simulator.reference.requests import Request
-
-LONGEST_PREFIX_REQUESTS = 128  # SGLang matches no prefixes for more waiting requests than that
-FAIR_SCALE = 720_720  # a token counts FAIR_SCALE // weight: exact for weights up to 16, within 0.14 % up to 1000
 
 
 class Line(Protocol):

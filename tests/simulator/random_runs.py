@@ -282,6 +282,26 @@ def limited_runs(draw: st.DrawFn) -> tuple[Fleet, Workload]:
 
 
 @st.composite
+def ordered_runs(draw: st.DrawFn) -> tuple[Fleet, Workload]:
+    """One replica or a fleet in which not those who came first are let in first."""
+    if draw(st.booleans()):
+        config, step_time, workload = draw(runs())
+        fleet = Fleet((Pool(config, step_time),))
+    else:
+        fleet, workload = draw(fleet_runs())
+    pools = []
+    for pool in fleet.pools:
+        config = replace(pool.config, order="fcfs", tenant_weights=())
+        if config.scheduler != "static":
+            orders = ["priority", "fair", "longest_prefix" if config.enable_prefix_caching else "priority"]
+            config = replace(config, order=draw(st.sampled_from(orders)))
+        if config.order == "fair":
+            config = replace(config, tenant_weights=tuple(draw(st.lists(st.integers(1, 4), max_size=3))))
+        pools.append(replace(pool, config=config))
+    return replace(fleet, pools=tuple(pools)), draw(owned(workload, fleet.pools[0].step_time))
+
+
+@st.composite
 def thresholds(draw: st.DrawFn) -> dict[str, int]:
     """What routers compare with."""
     return {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from simulator import EngineConfig, EventLog, Fleet, Pool, StepTime, Workload, simulate_fleet
 from simulator.engine import Engine
-from tests.simulator.random_runs import fleet_runs, layered_runs, limited_runs, runs
+from tests.simulator.random_runs import fleet_runs, layered_runs, limited_runs, ordered_runs, runs
 
 Run = tuple[EngineConfig, StepTime, Workload]
 
@@ -16,8 +16,6 @@ Run = tuple[EngineConfig, StepTime, Workload]
 def _known(fleet: Fleet) -> Fleet:
     """The fleet without what only the reference engine knows so far."""
     plain = {
-        "order": "fcfs",
-        "tenant_weights": (),
         "overlap_scheduling": False,
         "mixed_chunk": False,
         "schedule_conservativeness": 1.0,
@@ -30,6 +28,7 @@ def _known(fleet: Fleet) -> Fleet:
             config=replace(
                 pool.config,
                 scheduler="static" if pool.config.scheduler == "static" else "vllm_v1",
+                order="fcfs" if _order_unknown(pool) else pool.config.order,
                 **plain,
                 free_outside_window=pool.config.free_outside_window and not _windows_unknown(pool.config),
             ),
@@ -37,6 +36,11 @@ def _known(fleet: Fleet) -> Fleet:
         for pool in fleet.pools
     )
     return replace(fleet, pools=pools)
+
+
+def _order_unknown(pool: Pool) -> bool:
+    windowed = set(pool.config.windows) != {None} or pool.step_time.window_tokens > 0
+    return pool.config.order == "priority" and windowed
 
 
 def _windows_unknown(config: EngineConfig) -> bool:
@@ -97,7 +101,13 @@ def test_fast_equals_reference_when_a_fleet_is_stopped_early(run: tuple[Fleet, W
     _agree(*run, share)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(limited_runs(), st.one_of(st.none(), st.floats(0.0, 1.2)))
 def test_fast_equals_reference_when_not_all_are_let_in(run: tuple[Fleet, Workload], share: float | None) -> None:
+    _agree(*run, share)
+
+
+@settings(max_examples=200, deadline=None)
+@given(ordered_runs(), st.one_of(st.none(), st.floats(0.0, 1.2)))
+def test_fast_equals_reference_in_any_order(run: tuple[Fleet, Workload], share: float | None) -> None:
     _agree(*run, share)
