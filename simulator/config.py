@@ -283,10 +283,15 @@ class EngineConfig:
         """
         if self.max_new_tokens is None:
             return output_tokens
-        room = self.max_model_len
-        if self.scheduler == "sglang":
-            room = bisect_left(range(room + 1), self.num_blocks * self.block_size, lo=1, key=self.places) - 1
-        return min(self.max_new_tokens, room - prompt_tokens)
+        return min(self.max_new_tokens, self.longest_asked - prompt_tokens)
+
+    @property
+    def longest_asked(self) -> int:
+        """Most tokens of a prompt and its greatest output."""
+        if self.scheduler != "sglang":
+            return self.max_model_len
+        room = self.num_blocks * self.block_size
+        return bisect_left(range(self.max_model_len + 1), room, lo=1, key=self.places) - 1
 
     def places(self, tokens: int) -> int:
         """Most tokens of the pool that a sequence of `tokens` tokens takes, over all layer groups.

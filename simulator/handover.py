@@ -1,6 +1,7 @@
 """What the fast engine leaves to the reference engine."""
 
-from simulator.fleet import Fleet
+from simulator.config import EngineConfig
+from simulator.fleet import Fleet, Pool
 
 
 def handed_over(fleet: Fleet) -> tuple[str, ...]:
@@ -11,16 +12,44 @@ def handed_over(fleet: Fleet) -> tuple[str, ...]:
     configs = [pool.config for pool in fleet.pools]
     reasons = {
         "kv_groups": any(
-            set(config.windows) != {None} and (config.enable_prefix_caching or config.kv_allocation == "contiguous")
+            set(config.windows) != {None}
+            and (config.enable_prefix_caching or config.kv_allocation == "contiguous" or _apart(config))
             for config in configs
         ),
-        "order": any(
-            pool.config.order == "priority" and (set(pool.config.windows) != {None} or pool.step_time.window_tokens)
-            for pool in fleet.pools
-        ),
+        "order": any(pool.config.order != "fcfs" and _order_unknown(pool) for pool in fleet.pools),
         "transfer": fleet.disaggregated,
-        "scheduler": any(config.scheduler not in ("vllm_v1", "static") for config in configs),
-        "overlap_scheduling": any(config.overlap_scheduling for config in configs),
+        "scheduler": any(_unknown(config, fleet) for config in configs),
+        "overlap_scheduling": any(config.overlap_scheduling and _intricate(config, fleet) for config in configs),
         "swap": any(config.swap is not None for config in configs),
     }
     return tuple(field for field, given in reasons.items() if given)
+
+
+def _order_unknown(pool: Pool) -> bool:
+    """Counters rise with steps, which some schedulers make otherwise; the worst falls where no table has a window."""
+    config = pool.config
+    windowed = set(config.windows) != {None} or pool.step_time.window_tokens > 0
+    return config.overlap_scheduling or _stalls(config) or (config.order == "priority" and windowed)
+
+
+def _apart(config: EngineConfig) -> bool:
+    """It takes blocks otherwise than in vLLM V1's steps."""
+    return config.overlap_scheduling or config.scheduler not in ("vllm_v1", "static")
+
+
+def _stalls(config: EngineConfig) -> bool:
+    """Prompts and decodes have steps of their own."""
+    return config.scheduler == "sglang" or (config.scheduler == "vllm_v0" and not config.enable_chunked_prefill)
+
+
+def _intricate(config: EngineConfig, fleet: Fleet) -> bool:
+    """Combinations that are not worth it: a loss in the midst of a step, timeouts, lanes, drafts."""
+    ends_early = bool(fleet.outages) or fleet.admission.expires
+    return ends_early or config.pipeline_stages > 1 or config.speculation is not None
+
+
+def _unknown(config: EngineConfig, fleet: Fleet) -> bool:
+    """In a pipeline, events of other replicas say when SGLang's estimate starts over."""
+    if config.scheduler == "sglang":
+        return _intricate(config, fleet)
+    return _stalls(config) and bool(fleet.outages)

@@ -16,6 +16,7 @@ from simulator.kernels.state import (
     REQUESTS,
     SERIES,
     SHIFT,
+    STALLS,
     STEPS,
     SUMS,
     TOLD,
@@ -53,6 +54,8 @@ def tell_series(m: IntArray, rep: int) -> None:
     bin_at = m[SERIES] + SUMS * (m[rep + BIN_PS] >> m[SHIFT])
     for index in range(SUMS):
         total = m[rep + STEPS + index]
+        if index == 0:
+            total += m[rep + STALLS]
         m[bin_at + index] += total - m[rep + TOLD + index]
         m[rep + TOLD + index] = total
 

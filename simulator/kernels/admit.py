@@ -5,12 +5,14 @@ from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.lines import BY_PREFIX, arrange, hits_may_shrink, owner_of, take_next
 from simulator.kernels.pool import blocks_for, most_blocks, take_at_admission
 from simulator.kernels.prefix import TABLE_SIZE, look_up
+from simulator.kernels.promises import promise, room_expected, room_for_all
 from simulator.kernels.running import join_running
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     ADMITTED,
     ARRIVAL,
     ASKED,
+    ASKS,
     BATCH_LEFT,
     BEHIND,
     BLOCK_TABLES,
@@ -23,11 +25,13 @@ from simulator.kernels.state import (
     CHUNKED,
     COMPUTED,
     DRAFT_TOKENS,
+    ESTIMATE,
     EXPIRES,
     FINISH,
     FREE,
     FREE_HITS,
     FREE_ROW,
+    GREATEST,
     HIT_TOKENS,
     HITS,
     LAST_AT,
@@ -50,6 +54,7 @@ from simulator.kernels.state import (
     PAYER,
     PREEMPTED,
     PREEMPTED_PS,
+    PRESENT_NEED,
     PROMPT,
     REQUEST,
     RESERVE_WHOLE,
@@ -64,6 +69,7 @@ from simulator.kernels.state import (
     UNUSED_ROW,
     WAITED_HIGH,
     WATERMARK,
+    WHOLE,
 )
 from simulator.kernels.waiting import FIRST, pop_front, skip_ended
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
@@ -108,9 +114,13 @@ def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running
     if m[rep + CHUNKED] == 0 and target - cached > budget:
         return 0
     tokens = min(target - cached, m[rep + LONGEST_CHUNK], budget)
+    if m[rep + ASKS] == ESTIMATE:
+        return int(tokens) if room_expected(m, counts, rep, request, target, cached + tokens) else 0
     asked = most_blocks(m, rep, target) if m[rep + RESERVE_WHOLE] > 0 else blocks_for(m, rep, cached + tokens)
     if running > 0:
         asked += m[rep + WATERMARK]
+    if m[rep + ASKS] == GREATEST:
+        asked = room_for_all(m, counts, rep, request)
     asked -= m[rep + HITS] * m[rep + BLOCK_TABLES] - m[rep + FREE_HITS]
     m[rep + ASKED] = asked
     return int(tokens) if asked <= m[rep + FREE] else 0
@@ -218,7 +228,9 @@ def _admit_head(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     else:
         row = _first_admission(m, times, counts, rep, request)
     cached = m[rep + HIT_TOKENS]
-    take_at_admission(m, w, rep, row, cached + tokens)
+    take_at_admission(m, w, rep, row, m[row + TARGET] if m[rep + WHOLE] > 0 else cached + tokens)
+    if m[rep + ASKS] != PRESENT_NEED:
+        promise(m, counts, rep, row)
     m[row + COMPUTED] = cached
     m[row + CHUNK] = tokens
     join_running(m, rep, row)

@@ -50,7 +50,9 @@ def entry(function: Kernel) -> Kernel:
 
 def _cache_folder() -> Path | None:
     here = Path(__file__).resolve().parent
-    compiled_along = [here.parent / name for name in ("hashing.py", "records.py", "steptime.py")]
+    compiled_along = [
+        here.parent / name for name in ("hashing.py", "records.py", "steptime.py", "reference/schedulers/sglang.py")
+    ]
     sources = [*sorted(here.glob("*.py")), *compiled_along]
     digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     user_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "staircase"

@@ -99,6 +99,7 @@ from simulator.kernels.state import (
     HEAD,
     HEAP,
     HIST,
+    INBOX,
     KV_TOKENS_HIGH,
     LAST_TOKEN,
     LINE,
@@ -120,6 +121,7 @@ from simulator.kernels.state import (
     SEAT,
     SEAT_HIGH,
     SETTLED,
+    STALLS,
     STEPS,
     STOPPED_AT,
     WALKS,
@@ -212,7 +214,7 @@ def _measured(m: IntArray, scaler: int, now_ps: int) -> int:
         for engine in range(_first_engine(m, number), _engines_end(m, number)):
             rep = m[m[RECORDS] + engine]
             if metric == QUEUE_METRIC:
-                total += m[rep + LINE + LINE_LENGTH]
+                total += m[rep + LINE + LINE_LENGTH] + m[rep + INBOX + LINE_LENGTH]
             elif metric == CONCURRENCY_METRIC:
                 total += m[rep + OUTSTANDING]
             else:
@@ -355,7 +357,8 @@ def _empty(m: IntArray, w: Int32Array, rep: int) -> None:
         if word < GAP_SHIFT or word > PEAK:
             m[rep + word] = m[start + word]
     for word in range(BEGINNINGS, REPLICA_SIZE):
-        m[rep + word] = m[start + word]
+        if word != STALLS:
+            m[rep + word] = m[start + word]
     for place in range(2 * m[rep + BLOCK_SIZE]):
         m[m[rep + HIST] + place] = 0
     for place in range(m[saved + CACHE_AT], m[saved + CACHE_END]):

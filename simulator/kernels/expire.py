@@ -8,9 +8,9 @@ from simulator.kernels.candidates import change_load
 from simulator.kernels.compile import kernel
 from simulator.kernels.dues import next_due_ps, put_due, without_first
 from simulator.kernels.endings import count_wait, end_without, lateness
-from simulator.kernels.finish import give_up_row, vacate
 from simulator.kernels.gangs import hold, member
 from simulator.kernels.gate import leave_gate
+from simulator.kernels.late import give_up_row, vacate
 from simulator.kernels.lines import drop_from_line
 from simulator.kernels.routers import KV_AWARE
 from simulator.kernels.running import leave_chunks, leave_decoding, tokens_made

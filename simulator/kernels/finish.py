@@ -5,10 +5,10 @@ from simulator.kernels.arrive import end_request
 from simulator.kernels.candidates import change_load
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.endings import note_finish
+from simulator.kernels.late import stay_late, vacate
 from simulator.kernels.lines import charge
-from simulator.kernels.pool import give_back
 from simulator.kernels.power import measure_end, measure_first_token
-from simulator.kernels.prefix import forget_own, offer_shared
+from simulator.kernels.prefix import offer_shared
 from simulator.kernels.routers import KV_AWARE
 from simulator.kernels.running import join_decoding, leave_decoding
 from simulator.kernels.runs import Int32Array
@@ -24,7 +24,6 @@ from simulator.kernels.state import (
     CONTROL,
     DECODING,
     FIRST_TOKEN,
-    FREE_ROW,
     HEAD,
     HEAP,
     KEPT,
@@ -32,11 +31,12 @@ from simulator.kernels.state import (
     LENGTH,
     LIMITED,
     MADE,
+    MIXED,
     NEXT,
     NOBODY,
     ORDERED,
+    OVERLAPS,
     PENDING,
-    PREEMPTIONS,
     RANK,
     REQUEST,
     ROUTER,
@@ -47,25 +47,12 @@ from simulator.steptime import IntArray
 
 
 @kernel
-def give_up_row(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: int) -> None:
-    """The request of the row, which holds no blocks any more, has ended."""
-    if m[rep + CACHING] > 0 and counts[PREEMPTIONS, m[row + REQUEST]] > 0:
-        forget_own(m, w, rep, row)
-    m[row + NEXT] = m[rep + FREE_ROW]
-    m[rep + FREE_ROW] = row
-
-
-@kernel
-def vacate(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: int, computed: int) -> None:
-    """Blocks and row of a request that has ended, and stands in no list any more."""
-    give_back(m, w, rep, row, computed, False)
-    give_up_row(m, w, counts, rep, row)
-
-
-@kernel
 def _leave(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, row: int, computed: int) -> None:
     request = m[row + REQUEST]
-    vacate(m, w, counts, rep, row, computed)
+    if m[rep + OVERLAPS] > 0:
+        stay_late(m, rep, row, computed)
+    else:
+        vacate(m, w, counts, rep, row, computed)
     change_load(m, counts, rep, request, -1)
     end_request(m, times, request, m[CLOCK])
     in_time = True
@@ -124,7 +111,8 @@ def finish_chunks(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arra
     m[rep + CHUNK_COUNT] = 0
     for place in range(chunks, chunks + count):
         row = m[place]
-        finish_due(m, w, times, counts, rep, m[row + RANK])
+        if m[rep + MIXED] == 0:  # where prompts are computed first, they also end first
+            finish_due(m, w, times, counts, rep, m[row + RANK])
         m[row + COMPUTED] += m[row + CHUNK]
         if m[rep + CACHING] > 0:
             offer_shared(m, w, rep, row, m[row + COMPUTED])

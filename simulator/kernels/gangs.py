@@ -7,8 +7,10 @@ from typing import Final
 
 from simulator.kernels.accounts import add_product, turn_bin
 from simulator.kernels.compile import kernel
-from simulator.kernels.running import running_count
+from simulator.kernels.late import all_known
+from simulator.kernels.running import running_count, seats_taken
 from simulator.kernels.runs import Int32Array
+from simulator.kernels.sglang import start_anew
 from simulator.kernels.state import (
     AREA_HIGH,
     BIN_END,
@@ -23,6 +25,7 @@ from simulator.kernels.state import (
     GANG_TURN,
     HELD,
     IN_STEP,
+    INBOX,
     KIND,
     KV_TOKENS_HIGH,
     LEADER,
@@ -40,7 +43,7 @@ from simulator.kernels.state import (
     STAGES,
     UNTIL,
 )
-from simulator.kernels.step import planned_ps, schedule_step, start_step, tokens_held
+from simulator.kernels.step import NO_STEP, plan_step, planned_ps, start_step, tokens_held
 from simulator.kernels.tree import tree_set
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
 from simulator.steptime import IntArray
@@ -64,7 +67,8 @@ def entry_of(m: IntArray, leader: int) -> int:
         rep = member(m, gang, place)
         score = m[rep + OUTSTANDING]
         if m[gang + KIND] == IN_STEP:
-            score = WAITING_WEIGHT * m[rep + LINE + LINE_LENGTH] + running_count(m, rep)
+            waiting = m[rep + LINE + LINE_LENGTH] + m[rep + INBOX + LINE_LENGTH]
+            score = WAITING_WEIGHT * waiting + seats_taken(m, rep)
         if place == 0 or score < least:
             chosen, least = rep, score
     return int(chosen)
@@ -73,13 +77,14 @@ def entry_of(m: IntArray, leader: int) -> int:
 @kernel
 def _plan(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, now_ps: int) -> int:
     """Schedule a step of the engine: how long it would take alone, 0 where nobody can compute anything."""
-    if m[rep + LINE + LINE_LENGTH] == 0 and running_count(m, rep) == 0:
+    if m[rep + LINE + LINE_LENGTH] == 0 and running_count(m, rep) == 0 and all_known(m, rep):
+        start_anew(m, rep)
         return 0
     if now_ps >= m[rep + BIN_END]:
         turn_bin(m, rep, now_ps)
     m[rep + NOW] = now_ps
-    m[rep + PLAN_RUNNING] = schedule_step(m, w, times, counts, rep)
-    if running_count(m, rep) == 0:
+    m[rep + PLAN_RUNNING] = plan_step(m, w, times, counts, rep)
+    if m[rep + PLAN_RUNNING] == NO_STEP:
         return 0
     return planned_ps(m, rep)
 

@@ -25,6 +25,7 @@ from simulator.kernels.waiting import FIRST, LAST
 from simulator.kernels.windows import WINDOW_SIZE
 from simulator.kernels.words import Words
 from simulator.records import ITL_BINS, ITL_SLICES, NEVER, SERIES_BINS, SERIES_SHIFT
+from simulator.reference.schedulers.sglang import ratios
 from simulator.steptime import IntArray, StepTime
 from simulator.workload import Workload
 
@@ -150,6 +151,7 @@ class _PoolLayout:
         )
         self.tables_at = [words.take(len(table)) for table in self.tables]
         self.longest = longest_tokens(config)
+        self.longest_prompt = min(pool.max_prompt_tokens, longest_prompt_tokens(config))
         self.names: Names | None = None
         self.fields = _config_fields(config, pool.step_time) | dict(
             zip((s.TOKENS_PS, s.SEATS_PS, s.CONTEXT_PS, s.THRESHOLDS, s.WINDOWS), self.tables_at, strict=True)
@@ -168,7 +170,7 @@ class _PoolLayout:
             self.fields[s.PARTS], self.fields[s.SPANS] = self.names.parts, self.spans_at
             self.fields[s.NAMES] = self.names.count
             if (self.names.tokens > workload.prompt_tokens).any():
-                self.fields[s.ANSWERS] = self.fields[s.WALKS] = 1
+                self.fields[s.ANSWERS], self.fields[s.MAX_JUMP] = 1, 0
 
     def replica(self, number: int, words: Words, cache_words: Words) -> dict[int, int]:
         """The fields of one replica that do not begin as 0; NUMBER holds where its record stands."""
@@ -183,6 +185,9 @@ class _PoolLayout:
             s.END: s.FAR_PS,
             s.LINE + FIRST: s.NONE,
             s.LINE + LAST: s.NONE,
+            s.INBOX + FIRST: s.NONE,
+            s.INBOX + LAST: s.NONE,
+            s.LATE_ROWS: words.take(config.max_num_seqs if config.overlap_scheduling else 0),
             s.FREE: config.num_blocks,
             s.GAP_SHIFT: 0,
             s.BIN_END: 1 << SERIES_SHIFT,
@@ -206,7 +211,7 @@ class _PoolLayout:
         m[record + s.POOL_FIRST], m[record + s.POOL_FIRST_ENGINE] = first_gang, first_engine
         m[record + s.POOL_REPLICAS], m[record + s.POOL_MEMBERS] = self.pool.replicas, self.pool.config.gang
         m[record + s.POOL_LONGEST] = self.longest
-        m[record + s.POOL_LOW], m[record + s.POOL_HIGH] = self.pool.min_prompt_tokens, self.pool.max_prompt_tokens
+        m[record + s.POOL_LOW], m[record + s.POOL_HIGH] = self.pool.min_prompt_tokens, self.longest_prompt
         for offset, table in zip(self.tables_at, self.tables, strict=True):
             m[offset : offset + len(table)] = table
         if self.names is not None:
@@ -234,7 +239,8 @@ def _windows(config: EngineConfig, timed_tokens: int) -> IntArray:
 
 
 def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
-    size, continuous = config.block_size, config.scheduler == "vllm_v1"
+    size, scheduler = config.block_size, config.scheduler
+    profile = _profile(config)
     return {
         s.MAX_SEQS: config.max_num_seqs,
         s.BUDGET: config.max_num_batched_tokens,
@@ -244,10 +250,10 @@ def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
         s.BLOCK_TABLES: len(config.windows),
         s.BLOCK_BITS: size.bit_length() - 1 if size & (size - 1) == 0 else -1,
         s.CHUNKED: config.enable_chunked_prefill,
-        s.RESERVE_WHOLE: config.reserve_full_isl and continuous,
-        s.WATERMARK: config.watermark_blocks if continuous else 0,
+        s.RESERVE_WHOLE: config.reserve_full_isl if scheduler == "vllm_v1" else scheduler != "static",
+        s.WATERMARK: config.watermark_blocks if scheduler in ("vllm_v1", "vllm_v0") else 0,
         s.CONTIGUOUS: config.blocks_for(config.max_model_len) if config.kv_allocation == "contiguous" else 0,
-        s.STATIC: config.scheduler == "static",
+        s.STATIC: scheduler == "static",
         s.CACHING: config.enable_prefix_caching,
         s.MAX_LEN: config.max_model_len,
         s.STEP_WINDOW: step_time.window_tokens,
@@ -257,17 +263,65 @@ def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
         s.MAX_JUMP: longest_jump(config, step_time),
         s.PAIR_PS: step_time.prefill_pair_ps,
         s.SEQ_PS: step_time.prefill_seq_ps,
+        s.PROFILE: profile,
+        s.WHOLE: scheduler in ("vllm_v0", "tensorrt_llm"),
+        s.MAX_NEW: config.max_new_tokens or 0,
+        s.MAX_ALL: config.longest_asked,
+        s.SUMMED: config.speculation is not None or profile != s.STEPS_AS_V1 or config.overlap_scheduling,
+        s.OVERLAPS: config.overlap_scheduling,
+        s.ASKS: s.GREATEST if guarantees(config) else s.PRESENT_NEED,
+    } | (_estimate_fields(config) if profile == s.SGLANG else {})
+
+
+def _estimate_fields(config: EngineConfig) -> dict[int, int]:
+    start, least, decay = ratios(config)
+    return {
+        s.ASKS: s.ESTIMATE,
+        s.RATIO: start,
+        s.START_RATIO: start,
+        s.LEAST_RATIO: least,
+        s.DECAY: decay,
+        s.MIXED: config.mixed_chunk,
+        s.LONGEST: config.table_blocks(config.max_model_len, None) * config.block_size,
     }
+
+
+def _profile(config: EngineConfig) -> int:
+    """Who is asked first in a step."""
+    if config.scheduler == "sglang":
+        return s.SGLANG
+    if config.scheduler == "vllm_v0" and not config.enable_chunked_prefill:
+        return s.PROMPTS_FIRST
+    return s.STEPS_AS_V1
+
+
+def guarantees(config: EngineConfig) -> bool:
+    """Admission asks for room for all greatest outputs."""
+    return config.scheduler == "tensorrt_llm" and config.capacity_policy == "guaranteed_no_evict"
 
 
 def longest_tokens(config: EngineConfig) -> int:
     """Prompt and output together of the longest request that a replica can serve; 0: none."""
+    longest = _longest_held(config)
+    return min(longest, config.longest_asked) if config.scheduler == "sglang" else longest
+
+
+def _longest_held(config: EngineConfig) -> int:
     if config.blocks_for(config.max_model_len) <= config.num_blocks:
         return config.max_model_len
     if config.kv_allocation == "contiguous":
         return 0
     places = bisect_right(range(config.max_model_len), config.num_blocks, key=config.blocks_for) - 1
-    return max(0, places + 2 - config.decode_tokens - config.lookahead_tokens)
+    return max(0, places + 2 - config.decode_tokens - config.lookahead_tokens - guarantees(config))
+
+
+def longest_prompt_tokens(config: EngineConfig) -> int:
+    """The longest prompt that a replica can serve, where its greatest output must fit and is not its own."""
+    if not guarantees(config) or config.max_new_tokens is None:
+        return config.max_model_len
+    if config.kv_allocation == "contiguous" or config.blocks_for(config.max_model_len) <= config.num_blocks:
+        return config.max_model_len
+    return longest_tokens(config) - config.max_new_tokens
 
 
 def longest_jump(config: EngineConfig, step_time: StepTime) -> int:

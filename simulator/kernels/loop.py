@@ -12,12 +12,14 @@ from simulator.kernels.compile import entry, inlined, kernel
 from simulator.kernels.control import act, next_control_ps
 from simulator.kernels.expire import expire_reached
 from simulator.kernels.gangs import begin_gang, work_waits
+from simulator.kernels.late import all_known
 from simulator.kernels.pointers import arena, columns
 from simulator.kernels.power import MOST_STARTS, STARTS_COUNT
 from simulator.kernels.reached import list_reached
 from simulator.kernels.receive import let_in_held, open_gate, receive
 from simulator.kernels.running import running_count
 from simulator.kernels.runs import Int32Array
+from simulator.kernels.sglang import start_anew
 from simulator.kernels.state import (
     BEYOND_HORIZON,
     BIN_END,
@@ -68,7 +70,8 @@ def _settle(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep
 
 @inlined
 def _begin(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, now_ps: int) -> None:
-    if running_count(m, rep) == 0 and not anyone_waiting(m, rep):
+    if running_count(m, rep) == 0 and not anyone_waiting(m, rep) and all_known(m, rep):
+        start_anew(m, rep)
         return
     m[rep + NOW] = now_ps
     if now_ps >= m[rep + BIN_END]:

@@ -21,7 +21,8 @@ class OrderLayout:
     def __init__(self, fleet: Fleet, workload: Workload, cache_words: Words) -> None:
         self.fleet = fleet
         ordered = [pool.config for pool in fleet.pools if pool.config.order != "fcfs"]
-        self.carries = fleet.controlled or bool(ordered)
+        retracting = any(pool.config.scheduler == "sglang" for pool in fleet.pools)
+        self.carries = fleet.controlled or bool(ordered) or retracting
         self.times, self.counts = (s.STRANDED_AT + 1, s.CARRIED_COUNTS) if self.carries else (0, 0)
         self.header = {s.CARRIES: int(self.carries)}
         self.owners, self.number = {}, {}
@@ -30,7 +31,7 @@ class OrderLayout:
                 self.owners[order], self.number[order] = np.unique(workload.column(column), return_inverse=True)
         self.own = [
             cache_words.take(len(workload) * len(config.windows))
-            if config.order != "fcfs" and config.enable_prefix_caching
+            if (config.order != "fcfs" or config.scheduler == "sglang") and config.enable_prefix_caching
             else 0
             for config in (pool.config for pool in fleet.pools)
         ]
@@ -39,7 +40,7 @@ class OrderLayout:
         """Fields of an engine of this pool."""
         config = self.fleet.pools[place].config
         if config.order == "fcfs":
-            return {}
+            return {s.OWN: self.own[place]}
         count = self._owners_of(config).size
         return {
             s.ORDERED: ORDERS[config.order],

@@ -4,15 +4,20 @@ from simulator.kernels.compile import kernel
 from simulator.kernels.prefix import release_blocks, seat_blocks, take_blocks
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
+    ASKS,
     BLOCK_BITS,
     BLOCK_SIZE,
     BLOCK_TABLES,
     CACHING,
     CONTIGUOUS,
     FREE,
+    FULL,
     GONE,
+    GREATEST,
+    PROMISED,
     ROW_GONE,
     ROW_HELD,
+    ROW_PROMISED,
     WINDOW_COUNT,
 )
 from simulator.kernels.windows import cut_to_windows
@@ -63,6 +68,9 @@ def give_back(m: IntArray, w: Int32Array, rep: int, row: int, computed: int, pre
     """All blocks of a request that has computed `computed` tokens."""
     blocks = max(m[row + ROW_HELD], blocks_for(m, rep, computed)) - m[row + ROW_GONE]
     m[rep + GONE] -= m[row + ROW_GONE]
+    if m[rep + ASKS] == GREATEST:
+        m[rep + PROMISED] -= m[row + ROW_PROMISED]
+    m[rep + FULL] = 0
     if m[rep + CACHING] == 0:
         m[rep + FREE] += blocks
     else:

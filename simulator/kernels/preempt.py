@@ -19,6 +19,7 @@ from simulator.kernels.state import (
     FREE,
     FREE_ROW,
     LAST_AT,
+    LAST_OUT,
     LAST_TOKEN,
     LINE,
     LONGEST_CHUNK,
@@ -32,6 +33,7 @@ from simulator.kernels.state import (
     PROMPT,
     RANK,
     REQUEST,
+    RESTED,
     SEAT,
     SETTLED,
     STEPS,
@@ -39,7 +41,9 @@ from simulator.kernels.state import (
     STRANDED_AT,
     TAIL,
     TARGET,
+    VAIN,
     WALKS,
+    WHOLE,
 )
 from simulator.kernels.waiting import push_front
 from simulator.steptime import IntArray
@@ -75,17 +79,23 @@ def _stop(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
 
 
 @kernel
-def _last_chunk(m: IntArray, rep: int) -> int:
+def last_chunk(m: IntArray, rep: int) -> int:
     """The last of those that compute a prompt."""
     count = m[rep + CHUNK_COUNT]
     return int(m[m[rep + CHUNKS] + count - 1]) if count > 0 else NOBODY
 
 
 @kernel
+def last_token_ps(m: IntArray, rep: int, row: int) -> int:
+    """When a decoding row had its last token, where rows that decode had one with every step but those of prompts."""
+    return int(m[rep + SETTLED] if m[rep + RESTED] == 0 else max(m[rep + LAST_OUT], m[row + LAST_TOKEN]))
+
+
+@kernel
 def stop_decoding(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, row: int) -> None:
     m[row + MADE] = tokens_made(m, rep, row)
     if m[rep + WALKS] == 0:
-        m[row + LAST_TOKEN] = m[rep + SETTLED]
+        m[row + LAST_TOKEN] = last_token_ps(m, rep, row)
     _stop(m, w, times, counts, rep, row, leave_decoding(m, rep, row))
 
 
@@ -100,7 +110,7 @@ def stop_chunk(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, 
 @kernel
 def stop_last(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
     """The last of the running list falls; returns its row."""
-    row, last = m[rep + TAIL], _last_chunk(m, rep)
+    row, last = m[rep + TAIL], last_chunk(m, rep)
     if last != NOBODY and (row == NOBODY or m[last + RANK] > m[row + RANK]):
         stop_chunk(m, w, times, counts, rep, m[rep + CHUNKS] + m[rep + CHUNK_COUNT] - 1)
         return last
@@ -111,7 +121,7 @@ def stop_last(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, r
 @kernel
 def plan_chunks(m: IntArray, rep: int) -> int:
     """Share out the budget among the prompts that are partly computed; returns the blocks that these begin."""
-    budget, begun = m[rep + BUDGET] - m[rep + DECODING], 0
+    budget, begun = m[rep + BUDGET] - m[rep + DECODING] - m[rep + VAIN], 0
     chunks = m[rep + CHUNKS]
     for place in range(chunks, chunks + m[rep + CHUNK_COUNT]):
         row = m[place]
@@ -133,6 +143,8 @@ def chunk_tokens(m: IntArray, rep: int) -> int:
 @kernel
 def chunk_blocks(m: IntArray, rep: int, row: int) -> int:
     """Blocks that the row's chunk begins."""
+    if m[rep + WHOLE] > 0:
+        return 0
     computed = m[row + COMPUTED]
     return blocks_for(m, rep, computed + m[row + CHUNK]) - blocks_for(m, rep, computed)
 
@@ -147,7 +159,7 @@ def make_room(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, r
     needed = growth(m, rep) + plan_chunks(m, rep)
     fell = False
     while needed > m[rep + FREE]:
-        tail, last = m[rep + TAIL], _last_chunk(m, rep)
+        tail, last = m[rep + TAIL], last_chunk(m, rep)
         if last != NOBODY and (tail == NOBODY or m[last + RANK] > m[tail + RANK]):
             needed -= chunk_blocks(m, rep, last)
             stop_chunk(m, w, times, counts, rep, m[rep + CHUNKS] + m[rep + CHUNK_COUNT] - 1)

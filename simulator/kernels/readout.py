@@ -174,7 +174,7 @@ def _two_words(m: IntArray, high: int) -> int:
 def _totals(m: IntArray, rep: int, pool: int) -> ReplicaTotals:
     return ReplicaTotals(
         pool=pool,
-        steps=int(m[rep + s.STEPS]),
+        steps=int(m[rep + s.STEPS] + m[rep + s.STALLS]),
         busy_ps=int(m[rep + s.BUSY]),
         seat_ps=_two_words(m, rep + s.SEAT_HIGH),
         kv_block_ps=_two_words(m, rep + s.AREA_HIGH),

@@ -21,6 +21,7 @@ from simulator.kernels.state import (
     FAR_PS,
     FREE,
     HOLDS,
+    INBOX,
     KEPT,
     KV_LIMIT,
     LIMITED,
@@ -30,6 +31,7 @@ from simulator.kernels.state import (
     NUMBER,
     OPEN,
     ORDERED,
+    OVERLAPS,
     PENDING,
     PLANNED,
     REPLICA,
@@ -60,7 +62,7 @@ def _refusal(m: IntArray, counts: Int32Array, rep: int, request: int, at_ps: int
     """How the engine that was chosen turns the request away, IN_TIME: it does not; who was at one before is taken."""
     if counts[REPLICA, request] != NONE:
         return IN_TIME
-    if m[rep + LINE + LINE_LENGTH] >= m[MAX_WAITING]:
+    if m[rep + LINE + LINE_LENGTH] + m[rep + INBOX + LINE_LENGTH] >= m[MAX_WAITING]:
         return REJECTED_QUEUE
     if m[rep + KV_LIMIT] > m[rep + BLOCKS]:
         return IN_TIME
@@ -125,7 +127,7 @@ def dispatch(
     if m[rep + ORDERED] > 0:
         join_line(m, times, counts, rep, request, m[rep + STEPS] + ended_steps(m, rep, at_ps))
     else:
-        push_back(m, counts, rep + LINE, request)
+        push_back(m, counts, rep + (INBOX if m[rep + OVERLAPS] > 0 else LINE), request)
     reach(m, rep, at_ps)
     if m[EXPIRES] > 0:
         _watch(m, times, counts, rep, request)

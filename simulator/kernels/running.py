@@ -21,6 +21,7 @@ from simulator.kernels.state import (
     HEAD,
     HIST,
     LAST_TOKEN,
+    LATE_COUNT,
     LENGTH,
     MADE,
     NEXT,
@@ -34,6 +35,7 @@ from simulator.kernels.state import (
     SHARED,
     STEP_OUT,
     STEPS,
+    SUMMED,
     TAIL,
     TARGET,
     WALKS,
@@ -92,6 +94,12 @@ def _count_growth(m: IntArray, rep: int, row: int, change: int) -> None:
 def running_count(m: IntArray, rep: int) -> int:
     """Requests that run."""
     return int(m[rep + DECODING] + m[rep + CHUNK_COUNT])
+
+
+@kernel
+def seats_taken(m: IntArray, rep: int) -> int:
+    """Seats of those who run, and of late ones."""
+    return int(m[rep + DECODING] + m[rep + CHUNK_COUNT] + m[rep + LATE_COUNT])
 
 
 @kernel
@@ -172,7 +180,7 @@ def leave_decoding(m: IntArray, rep: int, row: int) -> int:
 @kernel
 def tokens_out(m: IntArray, rep: int) -> int:
     """Tokens that decoding sequences make in the full step under way."""
-    return int(m[rep + DECODING] if m[rep + WALKS] == 0 else m[rep + STEP_OUT])
+    return int(m[rep + DECODING] if m[rep + SUMMED] == 0 and m[rep + WALKS] == 0 else m[rep + STEP_OUT])
 
 
 @kernel

@@ -20,7 +20,8 @@ Beside it:
   w       int32              the prefix caches: see `prefix.py`
 
 A decoding sequence gains one token in every step, so nothing is stored that changes with it: with STEPS counted since
-the start, it has computed BASE + STEPS tokens and ends with step DUE.
+the start, it has computed BASE + STEPS tokens and ends with step DUE. Steps in which it has to stand by, as prompts are
+computed alone, are STALLS and no STEPS.
 """
 
 from typing import Final
@@ -83,7 +84,7 @@ POOL_FIRST: Final = 0  # number of its first gang
 POOL_REPLICAS: Final = 1
 POOL_LONGEST: Final = 2  # prompt and output together that a replica can serve
 POOL_LOW: Final = 3  # prompts that the router sends there
-POOL_HIGH: Final = 4
+POOL_HIGH: Final = 4  # and that it can serve
 POOL_MEMBERS: Final = 5  # engines of a gang
 POOL_FIRST_ENGINE: Final = 6
 POOL_SIZE: Final = 8
@@ -166,7 +167,7 @@ WIDTH: Final = 61
 SHARED: Final = 62  # holders of blocks beyond the first of each
 PENDING: Final = 63  # uncached prompt tokens, as found when they were routed, of requests without a token
 # --- replica: totals, and what of them the series has -----------------------------------------------------------
-STEPS: Final = 64
+STEPS: Final = 64  # but for STALLS
 BUSY: Final = 65
 SEAT_HIGH: Final = 66  # running requests x picoseconds = SEAT_HIGH * 2**31 + SEAT_LOW
 SEAT_LOW: Final = 67
@@ -203,6 +204,33 @@ STEP_OUT: Final = 103  # and tokens that come out
 # --- replica: stepping in full (see `walk.py`) ------------------------------------------------------------------
 WALKS: Final = 104  # 1: every step is a full one, for which the running list is walked; 2: for a while
 ANSWERS: Final = 105  # 1: with a prefix cache, content of answers too is told
+# --- replica: other schedulers than vLLM's V1 (see `profiles.py`) -------------------------------------------------
+PROFILE: Final = 120  # who is asked first; STEPS_AS_V1: running requests are
+WHOLE: Final = 121  # 1: a prompt takes all its blocks at its admission
+ASKS: Final = 122  # what room admission asks for
+PROMISED: Final = 123  # GREATEST: blocks of those who run with their greatest outputs
+MAX_NEW: Final = 124  # greatest output of a request, as the engine knows it; 0: its own
+MAX_ALL: Final = 125  # and prompt and greatest output together
+SUMMED: Final = 126  # 1: STEP_SEQS to STEP_OUT tell what decodes in a full step
+STALL: Final = 127  # 1: in the step under way prompts are computed alone
+STALLS: Final = 128  # such steps so far: STEPS leaves them out
+RESTED: Final = 129  # 1: they have come since decoding sequences had a token
+LAST_OUT: Final = 130  # when that was
+RATIO: Final = 132  # ESTIMATE: the share of outputs to come that is expected, in parts of ONE,
+START_RATIO: Final = 133  # what it is at first,
+LEAST_RATIO: Final = 134
+DECAY: Final = 135  # and how much it falls in a step of decodes
+RESERVED: Final = 136  # parts of tokens that are kept for outputs
+FULL: Final = 137  # 1: nobody is let in until somebody leaves
+MIXED: Final = 138  # 1: who decodes runs along with prompts
+LONGEST: Final = 139  # most tokens that a table of a request has places for
+TAKEN: Final = 141  # 1: where MIXED, those who decode have their blocks of this step
+OVERLAPS: Final = 142  # 1: a step is scheduled before the results of the one before are known
+INBOX: Final = 143  # line of requests that have come since a step was scheduled: three words
+LATE_ROWS: Final = 146  # [max_num_seqs] rows of those that have finished and keep seat and blocks for one more step
+LATE_COUNT: Final = 147
+VAIN: Final = 148  # how many of them the step computes
+CLOSED: Final = 149  # 1: somebody fell when the step was scheduled
 # --- replica: limits (see `gate.py`, `dues.py`) -----------------------------------------------------------------
 KV_LIMIT: Final = 150  # blocks held from which on it turns requests away
 DUES: Final = 151  # first of the heap of its requests by when their time passes; NONE: empty
@@ -238,6 +266,14 @@ BELOW: Final = 191  # decoding sequences that have computed less
 ASKED: Final = 192  # free blocks that the head of the line waits for; FAR_PS: it does not wait for blocks
 REPLICA_SIZE: Final = 200
 
+STEPS_AS_V1: Final = 0  # PROFILE
+PROMPTS_FIRST: Final = 1
+SGLANG: Final = 2
+
+PRESENT_NEED: Final = 0  # ASKS
+GREATEST: Final = 1
+ESTIMATE: Final = 2
+
 # --- row ------------------------------------------------------------------------------------------------------
 REQUEST: Final = 0
 DUE: Final = 1  # decoding: the step that ends it
@@ -248,9 +284,9 @@ RANK: Final = 5  # place in the running list, rising
 HEAP_AT: Final = 6  # decoding: offset of its place in the heap
 LENGTH: Final = 7  # output tokens it asked for
 MADE: Final = 8  # tokens generated, while it does not decode
-COMPUTED: Final = 9  # prefilling: tokens computed
+COMPUTED: Final = 9  # prefilling, or late: tokens computed
 TARGET: Final = 10  # prefilling: tokens to compute
-CHUNK: Final = 11  # prefilling: tokens in this step, 0 if it has to wait
+CHUNK: Final = 11  # prefilling, or late: tokens in this step, 0 if it has to wait
 STOPPED_AT: Final = 12  # when it was preempted
 LAST_TOKEN: Final = 13  # when its last token came out, before it was preempted or with drafts
 TABLE: Final = 14  # its block tables, see `prefix.py`
@@ -259,6 +295,7 @@ ROW_BEGAN: Final = 18  # 1: that block has been offered
 ROW_HELD: Final = 19  # with drafts: blocks that it holds; else those that it took at admission
 EMITS: Final = 20  # decoding with drafts: tokens that come out of the step under way, of CHUNK in it
 PAYER: Final = 36  # whose it is, in an engine that is ORDERED
+ROW_PROMISED: Final = 30  # blocks that it takes with its greatest output, where these are guaranteed
 ROW_GONE: Final = 40  # blocks behind windows that it has freed, see `windows.py`
 ROW_GONE_AT: Final = 41  # decoding: the step number for which ROW_GONE counts
 PASSED: Final = 42  # decoding: windows that it has passed

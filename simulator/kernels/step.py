@@ -1,15 +1,21 @@
 """One engine step in full, for every step in which the batch may change: begun at its boundary, settled at its end."""
 
+from typing import Final
+
 from simulator.kernels.accounts import add_gap, add_product, note_peak
-from simulator.kernels.admit import admit, form_static_batch
+from simulator.kernels.admit import admit, anyone_waiting, form_static_batch
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.drafts import keep
 from simulator.kernels.finish import finish_chunks, finish_due
+from simulator.kernels.late import all_known, empty_inbox, late_context, retire
 from simulator.kernels.lines import arrange
-from simulator.kernels.pool import blocks_for, take
-from simulator.kernels.preempt import make_room, plan_chunks
-from simulator.kernels.running import growth, jump_again, running_count, tokens_in_blocks, tokens_out, walk_for_a_while
+from simulator.kernels.overlap import run_with_late
+from simulator.kernels.pool import take
+from simulator.kernels.preempt import chunk_blocks, make_room, plan_chunks
+from simulator.kernels.profiles import add_rested_gaps, prompts_first, sum_decoding
+from simulator.kernels.running import growth, jump_again, seats_taken, tokens_in_blocks, tokens_out, walk_for_a_while
 from simulator.kernels.runs import Int32Array
+from simulator.kernels.sglang import compute_late, decode, prefill, start_anew
 from simulator.kernels.state import (
     AREA_HIGH,
     BATCH_LEFT,
@@ -20,6 +26,7 @@ from simulator.kernels.state import (
     CHUNK,
     CHUNK_COUNT,
     CHUNKS,
+    CLOSED,
     COMPUTED,
     CONTEXT,
     CONTEXT_PS,
@@ -28,22 +35,32 @@ from simulator.kernels.state import (
     END,
     FREE,
     KV_TOKENS_HIGH,
+    LATE_COUNT,
     NOW,
     ORDER,
     ORDERED,
+    OVERLAPS,
     PAIR_PS,
     PLANNED,
     PREFILLED,
+    PROFILE,
+    RESTED,
     SEAT_HIGH,
     SEATS_PS,
     SEQ_PS,
     SETTLED,
+    SGLANG,
+    STALL,
+    STALLS,
     STATIC,
     STEP_CONTEXT,
     STEP_SEQS,
     STEP_TOKENS,
     STEPS,
+    STEPS_AS_V1,
+    SUMMED,
     TOKENS_PS,
+    VAIN,
     WALKS,
     WINDOW_CONTEXT,
     WINDOW_COUNT,
@@ -53,6 +70,8 @@ from simulator.kernels.state import (
 from simulator.kernels.walk import slide_running, walk_running
 from simulator.kernels.windows import window_ps
 from simulator.steptime import IntArray
+
+NO_STEP: Final = -1
 
 
 @kernel
@@ -80,7 +99,7 @@ def _chunk_sums(m: IntArray, rep: int) -> tuple[int, int, int, int, int]:
 def _step_ps(m: IntArray, rep: int, prompts: int, prefill: int, context: int, pairs: int) -> int:
     """Time of the step made of the decoding sequences and the prompts with these sums."""
     decoding, verified, computed = m[rep + DECODING], m[rep + DECODING], m[rep + CONTEXT]
-    if m[rep + WALKS] > 0:
+    if m[rep + SUMMED] > 0 or m[rep + WALKS] > 0:
         decoding, verified, computed = m[rep + STEP_SEQS], m[rep + STEP_TOKENS], m[rep + STEP_CONTEXT]
     duration_ps = (
         m[m[rep + TOKENS_PS] + verified + prefill]
@@ -100,11 +119,31 @@ def _continue_prompts(m: IntArray, w: Int32Array, rep: int) -> int:
     tokens = 0
     chunks = m[rep + CHUNKS]
     for place in range(chunks, chunks + m[rep + CHUNK_COUNT]):
-        row = m[place]
-        computed = m[row + COMPUTED]
-        take(m, w, rep, blocks_for(m, rep, computed + m[row + CHUNK]) - blocks_for(m, rep, computed))
-        tokens += m[row + CHUNK]
+        take(m, w, rep, chunk_blocks(m, rep, m[place]))
+        tokens += m[m[place] + CHUNK]
     return int(tokens)
+
+
+@inlined
+def _schedule_running(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> tuple[bool, int]:
+    """Running requests take tokens and blocks; answers (whether anyone was preempted, tokens left)."""
+    if m[rep + WALKS] > 0:
+        return walk_running(m, w, times, counts, rep)
+    if m[rep + LATE_COUNT] > 0:
+        return run_with_late(m, w, times, counts, rep)
+    if m[rep + WINDOW_COUNT] > 0:
+        return slide_running(m, w, times, counts, rep)
+    fell = make_room(m, w, times, counts, rep)
+    take(m, w, rep, growth(m, rep))
+    return fell, m[rep + BUDGET] - m[rep + DECODING] - _continue_prompts(m, w, rep)
+
+
+@kernel
+def _prompts_first(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> tuple[bool, int]:
+    """Whether prompts are computed in this step before anyone decodes, and the tokens that waiting ones may take."""
+    if m[rep + PROFILE] == SGLANG:
+        return prefill(m, w, counts, rep)
+    return prompts_first(m, w, counts, rep)
 
 
 @kernel
@@ -117,42 +156,88 @@ def _walk_if_short(m: IntArray, rep: int) -> None:
 
 
 @kernel
-def _only_preempted(m: IntArray, rep: int) -> bool:
-    """Nobody computes anything in the scheduled step: who stood first in the running list was the worst, and fell."""
-    tokens = m[rep + STEP_TOKENS]
-    for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
-        tokens += m[m[place] + CHUNK]
-    return bool(m[rep + WALKS] > 0 and tokens == 0)
+def schedule_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
+    """Running requests first, then waiting ones, none in a step that preempted; returns how many run.
+
+    Other schedulers than V1's may compute prompts alone, or none while others decode.
+    """
+    m[rep + CLOSED] = m[rep + VAIN] = 0
+    if m[rep + ORDERED] > 0:
+        arrange(m, w, times, counts, rep)
+        _walk_if_short(m, rep)
+    apart = m[rep + PROFILE] != STEPS_AS_V1
+    closed, alone, budget = False, False, 0
+    if apart:
+        alone, budget = _prompts_first(m, w, counts, rep)
+        closed = not alone
+    if m[rep + PROFILE] == SGLANG:
+        if not alone:
+            decode(m, w, times, counts, rep)
+    elif not alone:
+        fell, budget = _schedule_running(m, w, times, counts, rep)
+        if fell:
+            closed, m[rep + CLOSED] = True, 1
+    running = seats_taken(m, rep)
+    if m[rep + STATIC] > 0 and m[rep + BATCH_LEFT] == 0 and running == 0:
+        form_static_batch(m, times, counts, rep)
+    if not closed:
+        running = admit(m, w, times, counts, rep, running, budget)
+    if m[rep + SUMMED] > 0:
+        if m[rep + LATE_COUNT] > 0 and m[rep + PROFILE] == SGLANG and m[rep + STALL] == 0:
+            compute_late(m, w, counts, rep)
+        sum_decoding(m, rep)
+    return int(running - m[rep + LATE_COUNT])
 
 
 @kernel
-def schedule_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
-    """Running requests first, then waiting ones, none in a step that preempted; returns how many run."""
+def _computes(m: IntArray, rep: int) -> bool:
+    """Whether anyone computes anything in the scheduled step."""
+    tokens = m[rep + STEP_TOKENS]
+    for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
+        tokens += m[m[place] + CHUNK]
+    return bool(tokens > 0)
+
+
+@kernel
+def _schedule_open(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
+    """Schedule a step; again where it only preempted, as the first one of the running list may fall."""
     while True:
-        if m[rep + ORDERED] > 0:
-            arrange(m, w, times, counts, rep)
-            _walk_if_short(m, rep)
-        if m[rep + WALKS] > 0:
-            fell, budget = walk_running(m, w, times, counts, rep)
-        elif m[rep + WINDOW_COUNT] > 0:
-            fell, budget = slide_running(m, w, times, counts, rep)
-        else:
-            fell = make_room(m, w, times, counts, rep)
-            take(m, w, rep, growth(m, rep))
-            budget = m[rep + BUDGET] - m[rep + DECODING] - _continue_prompts(m, w, rep)
-        running = running_count(m, rep)
-        if m[rep + STATIC] > 0 and m[rep + BATCH_LEFT] == 0 and running == 0:
-            form_static_batch(m, times, counts, rep)
-        if not fell:
-            return int(admit(m, w, times, counts, rep, running, budget))
-        if m[rep + WORST_FALLS] == 0 or not _only_preempted(m, rep):
-            return int(running)
+        if seats_taken(m, rep) == 0 and not anyone_waiting(m, rep):
+            start_anew(m, rep)
+        running = schedule_step(m, w, times, counts, rep)
+        if m[rep + CLOSED] == 0 or _computes(m, rep):
+            return running
+
+
+@kernel
+def _schedule_overlapped(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
+    """As `plan_step`. Who has come or finished since the last time is known one step later, or, if nobody else computes
+    anything, at once: there is no step to overlap with."""
+    running = _schedule_open(m, w, times, counts, rep)
+    if not _computes(m, rep) and not all_known(m, rep):
+        retire(m, w, counts, rep)
+        empty_inbox(m, counts, rep)
+        running = _schedule_open(m, w, times, counts, rep)
+    empty_inbox(m, counts, rep)
+    return running if _computes(m, rep) else NO_STEP
+
+
+@kernel
+def plan_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
+    """Schedule a step; returns how many run, NO_STEP where nobody can compute anything."""
+    if m[rep + OVERLAPS] > 0:
+        return _schedule_overlapped(m, w, times, counts, rep)
+    if m[rep + WORST_FALLS] > 0:
+        return _schedule_open(m, w, times, counts, rep)
+    return schedule_step(m, w, times, counts, rep)
 
 
 @kernel
 def begin_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
-    """Schedule and start a step of an engine alone."""
-    start_step(m, rep, schedule_step(m, w, times, counts, rep), 0)
+    """Schedule and start a step of an engine alone, if anyone can compute anything."""
+    running = plan_step(m, w, times, counts, rep)
+    if running != NO_STEP:
+        start_step(m, rep, running, 0)
 
 
 @kernel
@@ -168,6 +253,8 @@ def tokens_held(m: IntArray, rep: int) -> int:
     computed = m[rep + CONTEXT]
     for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
         computed += m[m[place] + COMPUTED]
+    if m[rep + LATE_COUNT] > 0:
+        computed += late_context(m, rep, False)
     return tokens_in_blocks(m, rep, computed)
 
 
@@ -177,7 +264,9 @@ def start_step(m: IntArray, rep: int, running: int, duration_ps: int) -> None:
     prompts, prefill, context, pairs, idle = _chunk_sums(m, rep)
     if duration_ps == 0:
         duration_ps = _step_ps(m, rep, prompts, prefill, context, pairs)
-    decoding, emitted = m[rep + DECODING], tokens_out(m, rep)
+    emitted = tokens_out(m, rep)
+    if m[rep + LATE_COUNT] > 0:
+        idle += late_context(m, rep, False)
     tokens = tokens_in_blocks(m, rep, m[rep + CONTEXT] + emitted + context + prefill + idle)
     m[rep + PLANNED] = 0
     m[rep + END] = m[rep + NOW] + duration_ps
@@ -188,17 +277,25 @@ def start_step(m: IntArray, rep: int, running: int, duration_ps: int) -> None:
     add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], duration_ps)
     add_product(m, rep + KV_TOKENS_HIGH, tokens, duration_ps)
     note_peak(m, rep, tokens)
-    if decoding > 0 and m[rep + WALKS] == 0:
-        add_gap(m, rep, m[rep + END] - m[rep + SETTLED], decoding)
+    if emitted > 0 and m[rep + WALKS] == 0:
+        if m[rep + RESTED] > 0:
+            add_rested_gaps(m, rep)
+        else:
+            add_gap(m, rep, m[rep + END] - m[rep + SETTLED], emitted)
 
 
 @inlined
 def settle_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
     """The step under way has ended: tokens come out, sequences finish."""
-    m[rep + STEPS] += 1
-    m[rep + CONTEXT] += m[rep + DECODING]
-    m[rep + WINDOW_CONTEXT] += m[rep + BELOW]
-    if m[rep + WALKS] > 0:
-        keep(m, rep)
+    if m[rep + LATE_COUNT] > 0:
+        retire(m, w, counts, rep)
+    if m[rep + STALL] > 0:
+        m[rep + STALLS] += 1
+    else:
+        m[rep + STEPS] += 1
+        m[rep + CONTEXT] += m[rep + DECODING]
+        m[rep + WINDOW_CONTEXT] += m[rep + BELOW]
+        if m[rep + WALKS] > 0:
+            keep(m, rep)
     finish_chunks(m, w, times, counts, rep)
     finish_due(m, w, times, counts, rep, m[rep + ORDER])

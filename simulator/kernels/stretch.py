@@ -12,14 +12,17 @@ from simulator.kernels.admit import anyone_waiting, head_chunk, seat_open, stays
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.dues import next_due_ps
 from simulator.kernels.finish import finish_due
+from simulator.kernels.late import all_known
 from simulator.kernels.lines import steps_in_order
 from simulator.kernels.pool import take
 from simulator.kernels.residue import residue
 from simulator.kernels.running import tokens_in_blocks
 from simulator.kernels.runs import Int32Array
+from simulator.kernels.sglang import expect_less, nobody_tried
 from simulator.kernels.state import (
     AREA_HIGH,
     ASKED,
+    ASKS,
     BELOW,
     BIN_END,
     BLOCK_BITS,
@@ -35,6 +38,7 @@ from simulator.kernels.state import (
     DECODED,
     DECODING,
     END,
+    ESTIMATE,
     EXPIRES,
     FAR_PS,
     FIRST_PS,
@@ -50,14 +54,19 @@ from simulator.kernels.state import (
     OPEN,
     ORDER,
     ORDERED,
+    OVERLAPS,
     PEAK,
     PEAK_TOKENS,
     PLANNED,
+    PROFILE,
+    RESTED,
     RISE_PS,
     ROUND_FREES,
     SEAT_HIGH,
     SEATS_PS,
+    SGLANG,
     STEPS,
+    STEPS_AS_V1,
     TOKENS_PS,
     UNTIL,
     WALKS,
@@ -148,7 +157,11 @@ def _window_ps(m: IntArray, rep: int, tokens: int) -> int:
 @inlined
 def _only_decoding(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> bool:
     """Whether only decoding can come next: sets OPEN, whether a request that comes could enter."""
-    running, budget = m[rep + DECODING], m[rep + BUDGET] - m[rep + DECODING]
+    if m[rep + PROFILE] == SGLANG:
+        return nobody_tried(m, rep)
+    running, budget = m[rep + DECODING], m[rep + BUDGET]
+    if m[rep + PROFILE] == STEPS_AS_V1:
+        budget -= running
     m[rep + OPEN] = 0
     if not seat_open(m, rep, running, budget):
         return True
@@ -168,11 +181,15 @@ def plan_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array
     False: the next step must be a full one.
     """
     decoding = m[rep + DECODING]
-    if decoding == 0 or m[rep + CHUNK_COUNT] > 0 or m[rep + WALKS] > 0:
+    if decoding == 0 or m[rep + CHUNK_COUNT] > 0 or m[rep + WALKS] > 0 or m[rep + RESTED] > 0:
+        return False
+    if m[rep + OVERLAPS] > 0 and not all_known(m, rep):
         return False
     m[rep + ASKED] = FAR_PS
     if not _only_decoding(m, w, times, counts, rep):
         return False
+    if m[rep + OVERLAPS] > 0:
+        m[rep + OPEN] = 1  # when who comes is seen depends on the step in which he comes
     context_ps = m[m[rep + CONTEXT_PS] + decoding]
     first_ps = m[m[rep + TOKENS_PS] + decoding] + m[m[rep + SEATS_PS] + decoding] + context_ps * m[rep + CONTEXT]
     rise_ps = context_ps * decoding
@@ -342,6 +359,8 @@ def run_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     m[rep + BUSY] += total_ps
     m[rep + DECODED] += steps * decoding
     m[rep + STEPS] += steps
+    if m[rep + ASKS] == ESTIMATE:
+        expect_less(m, rep, steps)
     m[rep + CONTEXT] += steps * decoding
     take(m, w, rep, begun)
     if m[rep + WINDOW_COUNT] > 0:

@@ -31,6 +31,8 @@ from simulator.kernels.state import (
     HEAD,
     HIST,
     LATE,
+    LATE_COUNT,
+    LATE_ROWS,
     NEXT,
     NEXT_PASS,
     NOBODY,
@@ -40,6 +42,7 @@ from simulator.kernels.state import (
     ROW_GONE_AT,
     STEP_WINDOW,
     STEPS,
+    VAIN,
     WALKS,
     WINDOW_CONTEXT,
     WINDOW_COUNT,
@@ -187,8 +190,8 @@ def free_behind(m: IntArray, rep: int) -> None:
 @kernel
 def window_ps(m: IntArray, rep: int, decoding: int) -> int:
     """What the context within the step time's window adds to a full step, in which `decoding` sequences decode."""
-    longest, tokens = m[rep + STEP_WINDOW], m[rep + WINDOW_CONTEXT]
-    if m[rep + WALKS] > 0:
+    longest, tokens = m[rep + STEP_WINDOW], m[rep + WINDOW_CONTEXT] if decoding > 0 else 0
+    if m[rep + WALKS] > 0 and decoding > 0:
         row = m[rep + HEAD]
         while row != NOBODY:
             if m[row + CHUNK] > 0:
@@ -197,4 +200,8 @@ def window_ps(m: IntArray, rep: int, decoding: int) -> int:
     for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
         if m[m[place] + CHUNK] > 0:
             tokens += min(m[m[place] + COMPUTED], longest)
+    if m[rep + VAIN] > 0:
+        for place in range(m[rep + LATE_ROWS], m[rep + LATE_ROWS] + m[rep + LATE_COUNT]):
+            if m[m[place] + CHUNK] > 0:
+                tokens += min(m[m[place] + COMPUTED], longest)
     return int(m[m[rep + WINDOW_PS] + decoding] * tokens)

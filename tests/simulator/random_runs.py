@@ -1,5 +1,6 @@
 """Random configurations, step times and workloads, small enough to be stepped through."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -28,10 +29,12 @@ MAX_OUTPUT = 25
 
 
 @st.composite
-def schedulers(draw: st.DrawFn, *, chunked: bool, paged: bool, drafts: bool) -> dict[str, Any]:
-    """A scheduler and the knobs that only it has."""
+def schedulers(
+    draw: st.DrawFn, *, chunked: bool, paged: bool, drafts: bool, among: Sequence[str] = ()
+) -> dict[str, Any]:
+    """A scheduler (of some, if they are told) and the knobs that only it has."""
     names = ["vllm_v1", "vllm_v0", "tensorrt_llm", "static"]
-    name = draw(st.sampled_from(["vllm_v1", *names, "sglang"] if paged else names))
+    name = draw(st.sampled_from(among or (["vllm_v1", *names, "sglang"] if paged else names)))
     knobs: dict[str, Any] = {"scheduler": name, "max_new_tokens": draw(st.sampled_from([None, MAX_OUTPUT, 40]))}
     if name not in ("vllm_v0", "static"):
         knobs["overlap_scheduling"] = draw(st.booleans())
@@ -51,16 +54,16 @@ def schedulers(draw: st.DrawFn, *, chunked: bool, paged: bool, drafts: bool) -> 
 
 
 @st.composite
-def configs(draw: st.DrawFn, caching: bool | None = None) -> EngineConfig:
+def configs(draw: st.DrawFn, caching: bool | None = None, among: Sequence[str] = ()) -> EngineConfig:
     seats = draw(st.sampled_from([4, 3, 6, 2, 1, 5]))
     block_size = draw(st.sampled_from([1, 2, 4]))
     chunked = draw(st.booleans())
     cached = draw(st.booleans()) if caching is None else caching
     groups, freeing = draw(st.one_of(st.just((KvGroup(),)), kv_groups())), draw(st.integers(0, 4)) > 0
     windowed = freeing and any(group.window_tokens for group in groups)
-    paged = bool(cached or draw(st.integers(0, 4)))
+    paged = bool(cached or "sglang" in among or draw(st.integers(0, 4)))
     speculation = draw(st.one_of(st.none(), st.none(), speculations()))
-    knobs = draw(schedulers(chunked=chunked, paged=paged, drafts=speculation is not None))
+    knobs = draw(schedulers(chunked=chunked, paged=paged, drafts=speculation is not None, among=among))
     least = seats * (1 + speculation.draft_tokens) if speculation and knobs["scheduler"] == "sglang" else seats
     return EngineConfig(
         **knobs,
@@ -210,8 +213,10 @@ def recorded(rng: np.random.Generator, lengths: np.ndarray, block_tokens: int) -
 
 
 @st.composite
-def runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[EngineConfig, StepTime, Workload]:
-    config = draw(configs(caching))
+def runs(
+    draw: st.DrawFn, caching: bool | None = None, among: Sequence[str] = ()
+) -> tuple[EngineConfig, StepTime, Workload]:
+    config = draw(configs(caching, among))
     step_time = draw(step_times(config))
     return config, step_time, draw(workloads(config, step_time))
 

@@ -201,12 +201,16 @@ def controlled(draw: st.DrawFn) -> tuple[Fleet, Workload]:
     """Small fleets with short cold starts, fast ticks and frequent losses."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     groups = draw(st.one_of(st.just((KvGroup(),)), kv_groups()))
+    scheduler = draw(st.sampled_from(["vllm_v1", "vllm_v1", "vllm_v0", "tensorrt_llm", "sglang"]))
+    whole = scheduler == "vllm_v0" and draw(st.booleans())
     config, step_time = even_replica(
         STEP,
+        scheduler=scheduler,
+        enable_chunked_prefill=not whole,
         seats=draw(st.integers(1, 3)),
         blocks=draw(st.integers(6, 30)) * sum(group.pool_blocks for group in groups),
         enable_prefix_caching=draw(st.booleans()),
-        max_num_batched_tokens=draw(st.sampled_from([100, 20])),
+        max_num_batched_tokens=50_000 if whole else draw(st.sampled_from([100, 20])),
         speculation=draw(st.one_of(st.none(), speculations())),
         kv_groups=groups,
     )

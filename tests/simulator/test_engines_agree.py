@@ -16,10 +16,6 @@ Run = tuple[EngineConfig, StepTime, Workload]
 def _known(fleet: Fleet) -> Fleet:
     """The fleet without what only the reference engine knows so far."""
     plain = {
-        "overlap_scheduling": False,
-        "mixed_chunk": False,
-        "schedule_conservativeness": 1.0,
-        "capacity_policy": "guaranteed_no_evict",
         "swap": None,
     }
     pools = tuple(
@@ -27,8 +23,7 @@ def _known(fleet: Fleet) -> Fleet:
             pool,
             config=replace(
                 pool.config,
-                scheduler="static" if pool.config.scheduler == "static" else "vllm_v1",
-                order="fcfs" if _order_unknown(pool) else pool.config.order,
+                **({"order": "fcfs", "tenant_weights": ()} if _order_unknown(pool) else {}),
                 **plain,
                 free_outside_window=pool.config.free_outside_window and not _windows_unknown(pool.config),
             ),
@@ -39,12 +34,15 @@ def _known(fleet: Fleet) -> Fleet:
 
 
 def _order_unknown(pool: Pool) -> bool:
-    windowed = set(pool.config.windows) != {None} or pool.step_time.window_tokens > 0
-    return pool.config.order == "priority" and windowed
+    config = pool.config
+    windowed = set(config.windows) != {None} or pool.step_time.window_tokens > 0
+    apart = config.scheduler == "sglang" or (config.scheduler == "vllm_v0" and not config.enable_chunked_prefill)
+    return config.overlap_scheduling or apart or (config.order == "priority" and windowed)
 
 
 def _windows_unknown(config: EngineConfig) -> bool:
-    return config.enable_prefix_caching or config.kv_allocation == "contiguous"
+    apart = config.overlap_scheduling or config.scheduler not in ("vllm_v1", "static")
+    return apart or config.enable_prefix_caching or config.kv_allocation == "contiguous"
 
 
 def _agree(fleet: Fleet, workload: Workload, stopped_at: float | None = None) -> None:
@@ -73,6 +71,54 @@ def test_fast_equals_reference(run: Run) -> None:
 def test_fast_equals_reference_with_prefix_cache(run: Run) -> None:
     config, step_time, workload = run
     _agree(Fleet((Pool(config, step_time),)), workload)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(["vllm_v0", "vllm_v1", "sglang", "sglang", "tensorrt_llm"]).flatmap(lambda name: runs(among=[name]))
+)
+def test_fast_equals_reference_under_other_schedulers(run: Run) -> None:
+    """In pools that are just large enough, so that requests fall or are turned away."""
+    config, step_time, workload = run
+    need = int((workload.prompt_tokens + workload.output_tokens).max()) + config.decode_tokens + config.lookahead_tokens
+    config = replace(config, num_blocks=1 + 3 * need // (2 * config.block_size))
+    _agree(Fleet((Pool(config, step_time),)), workload)
+
+
+def _greedy_sglang(seed: int) -> tuple[Fleet, Workload]:
+    """Nothing is kept for outputs, so that SGLang lets in too many and sends some back."""
+    rng = np.random.default_rng(seed)
+    config = EngineConfig(
+        scheduler="sglang",
+        overlap_scheduling=seed % 3 == 1,
+        schedule_conservativeness=0.0,
+        max_num_seqs=6,
+        max_num_batched_tokens=int(rng.integers(8, 60)),
+        num_blocks=18,
+        block_size=4,
+        max_model_len=48,
+        enable_prefix_caching=bool(seed % 2),
+        mixed_chunk=seed % 3 == 0,
+        max_new_tokens=None if seed % 4 else 30,
+    )
+    count = 40
+    arrival_ps = np.cumsum(rng.integers(0, 400, count))
+    prompt, output = rng.integers(1, 8, count), rng.integers(12, 26, count) // rng.choice([1, 1, 8], count)
+    group, shared = rng.integers(-1, 2, count), np.minimum(prompt, 5)
+    zeros = np.zeros(7, np.int64)
+    return (
+        Fleet((Pool(config, StepTime(100 + np.arange(61), zeros, zeros)),)),
+        Workload(arrival_ps, prompt, output, group, shared, concurrency=5 if seed % 5 == 0 else None),
+    )
+
+
+def test_fast_equals_reference_when_sglang_retracts() -> None:
+    preemptions = 0
+    for seed in range(36):
+        fleet, workload = _greedy_sglang(seed)
+        _agree(fleet, workload, stopped_at=0.5 if seed % 7 == 0 else None)
+        preemptions += int(simulate_fleet(fleet, workload).preemptions.sum())
+    assert preemptions > 20
 
 
 @settings(max_examples=200, deadline=None)

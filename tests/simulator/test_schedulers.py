@@ -8,7 +8,7 @@ import pytest
 from simulator import EngineConfig, EventLog, SimulatorError, StepTime, Workload, simulate
 from simulator.records import TOO_LONG_FOR_POOL, UNSERVABLE
 
-ENGINES = ("reference",)
+ENGINES = ("reference", "fast")
 Rows = list[tuple[int, int, int]]
 
 

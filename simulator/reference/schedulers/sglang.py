@@ -11,6 +11,13 @@ DECAY_STEPS = 600
 RETRACT_DECODE_STEPS = 20
 
 
+def ratios(config: EngineConfig) -> tuple[int, int, int]:
+    """(At first, at least, and by how much it falls with a step of decodes)."""
+    start = min(ONE, round(config.schedule_conservativeness * (ONE * 7 // 10)))
+    least = start * 14 // 100
+    return start, least, -(-(start - least) // DECAY_STEPS)
+
+
 class Sglang:
     """A step is of prompts alone, while decodes stall, or of decodes alone; with `mixed_chunk` decodes run along.
 
@@ -26,9 +33,7 @@ class Sglang:
 
     def __init__(self, config: EngineConfig, queues: Queues) -> None:
         self.config, self.queues = config, queues
-        self.start_ratio = min(ONE, round(config.schedule_conservativeness * (ONE * 7 // 10)))
-        self.least_ratio = self.start_ratio * 14 // 100
-        self.decay = -(-(self.start_ratio - self.least_ratio) // DECAY_STEPS)
+        self.start_ratio, self.least_ratio, self.decay = ratios(config)
         self.ratio = self.start_ratio
         self.full = False
         self.seated: list[Request] = []
