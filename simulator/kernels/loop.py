@@ -32,6 +32,7 @@ from simulator.kernels.state import (
     EXPIRES,
     FAR_PS,
     GANG,
+    LIMITED,
     LISTED,
     MORE,
     NOW,
@@ -103,6 +104,20 @@ def _control_ps(m: IntArray, end_ps: int, arrival_ps: int) -> int:
 
 
 @kernel
+def _before_arrivals(
+    m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, now_ps: int
+) -> None:
+    """Whose time has passed is let go, replicas come and go, and who stands at the gate enters where that may be."""
+    if m[EXPIRES] > 0:
+        expire_reached(m, w, times, counts, now_ps)
+    if m[CONTROL] > 0:
+        act(m, w, times, counts)
+        open_gate(m, w, times, counts, draws, now_ps)
+    if m[TENANTS] > 0:
+        let_in_held(m, w, times, counts, draws, now_ps)
+
+
+@kernel
 def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, instants: int) -> int:
     events = m[EVENTS]
     for _ in range(instants):
@@ -122,13 +137,8 @@ def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dr
         while end_ps == now_ps:
             _settle(m, w, times, counts, m[m[RECORDS] + tree_top(m, events)])
             end_ps = tree_key(m, events, tree_top(m, events))
-        if m[EXPIRES] > 0:
-            expire_reached(m, w, times, counts, now_ps)
-        if m[CONTROL] > 0:
-            act(m, w, times, counts)
-            open_gate(m, w, times, counts, draws, now_ps)
-        if m[TENANTS] > 0:
-            let_in_held(m, w, times, counts, draws, now_ps)
+        if m[LIMITED] > 0 or m[CONTROL] > 0:
+            _before_arrivals(m, w, times, counts, draws, now_ps)
         while next_arrival_ps(m, times) <= now_ps:
             receive(m, w, times, counts, draws, now_ps)
         _begin_reached(m, w, times, counts, now_ps)
