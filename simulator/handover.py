@@ -16,7 +16,7 @@ def handed_over(fleet: Fleet) -> tuple[str, ...]:
             and (config.enable_prefix_caching or config.kv_allocation == "contiguous" or _apart(config))
             for config in configs
         ),
-        "order": any(pool.config.order != "fcfs" and _order_unknown(pool) for pool in fleet.pools),
+        "order": any(_order_unknown(pool) for pool in fleet.pools),
         "transfer": fleet.disaggregated,
         "scheduler": any(_unknown(config, fleet) for config in configs),
         "overlap_scheduling": any(config.overlap_scheduling and _intricate(config, fleet) for config in configs),
@@ -26,10 +26,11 @@ def handed_over(fleet: Fleet) -> tuple[str, ...]:
 
 
 def _order_unknown(pool: Pool) -> bool:
-    """Counters rise with steps, which some schedulers make otherwise; the worst falls where no table has a window."""
+    """The worst falls only where no finished request is late and no table has a window."""
     config = pool.config
     windowed = set(config.windows) != {None} or pool.step_time.window_tokens > 0
-    return config.overlap_scheduling or _stalls(config) or (config.order == "priority" and windowed)
+    falls = config.order == "priority" and config.scheduler == "vllm_v1"
+    return falls and (config.overlap_scheduling or windowed)
 
 
 def _apart(config: EngineConfig) -> bool:

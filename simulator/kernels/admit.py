@@ -2,7 +2,7 @@
 
 from simulator.kernels.accounts import add_product, choose_slice
 from simulator.kernels.compile import inlined, kernel
-from simulator.kernels.lines import BY_PREFIX, arrange, hits_may_shrink, owner_of, take_next
+from simulator.kernels.lines import BY_PREFIX, arrange, hits_may_shrink, owner_of, steps_in_order, take_next
 from simulator.kernels.pool import blocks_for, most_blocks, take_at_admission
 from simulator.kernels.prefix import TABLE_SIZE, look_up
 from simulator.kernels.promises import promise, room_expected, room_for_all
@@ -34,6 +34,7 @@ from simulator.kernels.state import (
     GREATEST,
     HIT_TOKENS,
     HITS,
+    IN_ORDER,
     LAST_AT,
     LAST_TOKEN,
     LENGTH,
@@ -140,6 +141,7 @@ def stays_in_order(
     arrange(m, w, times, counts, rep)
     if head_chunk(m, w, counts, rep, running, budget) > 0 or not stays_blocked(m, rep):
         return False
+    m[rep + IN_ORDER] = steps_in_order(m, rep)
     return bool(m[rep + ORDERED] != BY_PREFIX or m[rep + MATCHED] == 0 or m[rep + LOOSE] == 0)
 
 

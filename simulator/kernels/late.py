@@ -5,6 +5,7 @@ under way ends. It may be computed in vain: in SGLang always, elsewhere when a g
 """
 
 from simulator.kernels.compile import kernel
+from simulator.kernels.lines import stand_last
 from simulator.kernels.pool import blocks_for, give_back, take
 from simulator.kernels.prefix import forget_own
 from simulator.kernels.promises import greatest_output
@@ -23,11 +24,13 @@ from simulator.kernels.state import (
     MADE,
     MAX_LEN,
     NEXT,
+    ORDERED,
     PREEMPTIONS,
     PROFILE,
     REQUEST,
     ROW_HELD,
     SGLANG,
+    STEPS,
     VAIN,
 )
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
@@ -42,10 +45,14 @@ def all_known(m: IntArray, rep: int) -> bool:
 
 
 @kernel
-def empty_inbox(m: IntArray, counts: Int32Array, rep: int) -> None:
+def empty_inbox(m: IntArray, times: IntArray, counts: Int32Array, rep: int) -> None:
     """From the next step on, those who have come are known."""
     while m[rep + INBOX + LINE_LENGTH] > 0:
-        push_back(m, counts, rep + LINE, pop_front(m, counts, rep + INBOX))
+        request = pop_front(m, counts, rep + INBOX)
+        if m[rep + ORDERED] > 0:
+            stand_last(m, times, counts, rep, request, m[rep + STEPS])
+        else:
+            push_back(m, counts, rep + LINE, request)
 
 
 @kernel

@@ -156,11 +156,16 @@ def _insert(m: IntArray, times: IntArray, counts: Int32Array, line: int, request
 
 
 @kernel
-def join_line(m: IntArray, times: IntArray, counts: Int32Array, rep: int, request: int, steps: int) -> None:
-    """A request comes to the engine; `steps`: how many have ended by now."""
-    owner = owner_of(m, counts, rep, request)
+def note_joined(m: IntArray, counts: Int32Array, rep: int, request: int) -> None:
+    """A request comes to the engine."""
     counts[JOINED, request] = m[rep + JOINS]
     m[rep + JOINS] += 1
+
+
+@kernel
+def stand_last(m: IntArray, times: IntArray, counts: Int32Array, rep: int, request: int, steps: int) -> None:
+    """The request comes to stand last in its line; `steps`: how many have ended by now."""
+    owner = owner_of(m, counts, rep, request)
     if m[owner + OWN_LINE + LENGTH] == 0:
         if m[owner + UNIT] > 0:
             _lift(m, rep, owner, steps)

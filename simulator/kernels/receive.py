@@ -6,7 +6,7 @@ from simulator.kernels.compile import kernel
 from simulator.kernels.dues import watch
 from simulator.kernels.endings import IN_TIME, REJECTED_CAP, REJECTED_KV, REJECTED_QUEUE, end_without, lateness
 from simulator.kernels.gate import hold_at_gate, leave_gate, lets_in, next_held
-from simulator.kernels.lines import join_line
+from simulator.kernels.lines import note_joined, stand_last
 from simulator.kernels.power import STRANDED, wake
 from simulator.kernels.reached import list_reached
 from simulator.kernels.route import LATE, NONE_ON, route
@@ -125,9 +125,13 @@ def dispatch(
     counts[REPLICA, request] = m[rep + NUMBER]
     change_load(m, counts, rep, request, 1)
     if m[rep + ORDERED] > 0:
-        join_line(m, times, counts, rep, request, m[rep + STEPS] + ended_steps(m, rep, at_ps))
+        note_joined(m, counts, rep, request)
+    if m[rep + OVERLAPS] > 0:
+        push_back(m, counts, rep + INBOX, request)
+    elif m[rep + ORDERED] > 0:
+        stand_last(m, times, counts, rep, request, m[rep + STEPS] + ended_steps(m, rep, at_ps))
     else:
-        push_back(m, counts, rep + (INBOX if m[rep + OVERLAPS] > 0 else LINE), request)
+        push_back(m, counts, rep + LINE, request)
     reach(m, rep, at_ps)
     if m[EXPIRES] > 0:
         _watch(m, times, counts, rep, request)

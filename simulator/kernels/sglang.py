@@ -3,6 +3,7 @@
 from simulator.kernels.admit import anyone_waiting, head_chunk
 from simulator.kernels.compile import kernel
 from simulator.kernels.late import compute_in_vain, drop_late
+from simulator.kernels.lines import stand_last
 from simulator.kernels.pool import blocks_for, give_back, take
 from simulator.kernels.preempt import carry, last_token_ps
 from simulator.kernels.profiles import stall
@@ -36,6 +37,7 @@ from simulator.kernels.state import (
     NOBODY,
     NOW,
     OPEN,
+    ORDERED,
     PREEMPTIONS,
     PROMPT,
     RANK,
@@ -44,6 +46,7 @@ from simulator.kernels.state import (
     RESERVED,
     STALL,
     START_RATIO,
+    STEPS,
     TAKEN,
     TARGET,
     WINDOW_COUNT,
@@ -234,7 +237,10 @@ def _send_back(
     give_back(m, w, rep, row, computed, True)
     carry(m, times, counts, row, m[row + MADE], m[row + LAST_TOKEN], m[rep + NOW])
     counts[PREEMPTIONS, request] += 1
-    push_back(m, counts, rep + LINE, request)
+    if m[rep + ORDERED] > 0:
+        stand_last(m, times, counts, rep, request, m[rep + STEPS])
+    else:
+        push_back(m, counts, rep + LINE, request)
     m[row + NEXT] = m[rep + FREE_ROW]
     m[rep + FREE_ROW] = row
 

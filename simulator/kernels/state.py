@@ -249,6 +249,7 @@ MOST_MATCHED: Final = 162  # requests that may wait for their prefixes to be loo
 MATCHED: Final = 163  # 1: they were
 LOOSE: Final = 164  # 1: decoding may change what was found
 OWN: Final = 165  # in w: lists of each request's own blocks, by request; 0: its tables have them
+IN_ORDER: Final = 167  # steps that can begin before another tenant is next, where that matters; FAR_PS: any number
 WORST_FALLS: Final = 166  # 1: the last of the worst class is preempted, see `walk.py`
 # --- replica: layer groups ----------------------------------------------------------------------------------------
 BLOCK_TABLES: Final = 180  # block tables of a sequence: blocks of the pool that block_size of its tokens take

@@ -216,9 +216,9 @@ def _schedule_overlapped(m: IntArray, w: Int32Array, times: IntArray, counts: In
     running = _schedule_open(m, w, times, counts, rep)
     if not _computes(m, rep) and not all_known(m, rep):
         retire(m, w, counts, rep)
-        empty_inbox(m, counts, rep)
+        empty_inbox(m, times, counts, rep)
         running = _schedule_open(m, w, times, counts, rep)
-    empty_inbox(m, counts, rep)
+    empty_inbox(m, times, counts, rep)
     return running if _computes(m, rep) else NO_STEP
 
 

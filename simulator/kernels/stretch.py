@@ -13,7 +13,6 @@ from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.dues import next_due_ps
 from simulator.kernels.finish import finish_due
 from simulator.kernels.late import all_known
-from simulator.kernels.lines import steps_in_order
 from simulator.kernels.pool import take
 from simulator.kernels.residue import residue
 from simulator.kernels.running import tokens_in_blocks
@@ -46,6 +45,7 @@ from simulator.kernels.state import (
     GONE,
     HEAP,
     HIST,
+    IN_ORDER,
     KV_TOKENS_HIGH,
     LATE,
     MAX_JUMP,
@@ -185,7 +185,7 @@ def plan_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array
         return False
     if m[rep + OVERLAPS] > 0 and not all_known(m, rep):
         return False
-    m[rep + ASKED] = FAR_PS
+    m[rep + ASKED] = m[rep + IN_ORDER] = FAR_PS
     if not _only_decoding(m, w, times, counts, rep):
         return False
     if m[rep + OVERLAPS] > 0:
@@ -194,8 +194,8 @@ def plan_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array
     first_ps = m[m[rep + TOKENS_PS] + decoding] + m[m[rep + SEATS_PS] + decoding] + context_ps * m[rep + CONTEXT]
     rise_ps = context_ps * decoding
     steps = min(m[m[rep + HEAP]] - m[rep + STEPS], m[rep + MAX_JUMP])
-    if m[rep + ORDERED] > 0 and m[rep + OPEN] > 0 and anyone_waiting(m, rep):
-        steps = min(steps, steps_in_order(m, rep))
+    if m[rep + ORDERED] > 0:
+        steps = min(steps, m[rep + IN_ORDER])
     if m[rep + WINDOW_COUNT] == 0:
         steps = steps_before_exhaustion(m, rep, steps)
     else:

@@ -36,8 +36,8 @@ def _known(fleet: Fleet) -> Fleet:
 def _order_unknown(pool: Pool) -> bool:
     config = pool.config
     windowed = set(config.windows) != {None} or pool.step_time.window_tokens > 0
-    apart = config.scheduler == "sglang" or (config.scheduler == "vllm_v0" and not config.enable_chunked_prefill)
-    return config.overlap_scheduling or apart or (config.order == "priority" and windowed)
+    falls = config.order == "priority" and config.scheduler == "vllm_v1"
+    return falls and (config.overlap_scheduling or windowed)
 
 
 def _windows_unknown(config: EngineConfig) -> bool:
