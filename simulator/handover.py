@@ -13,7 +13,7 @@ def handed_over(fleet: Fleet) -> tuple[str, ...]:
     reasons = {
         "kv_groups": any(
             set(config.windows) != {None}
-            and (config.enable_prefix_caching or config.kv_allocation == "contiguous" or _apart(config))
+            and (config.kv_allocation == "contiguous" or _apart(config))
             for config in configs
         ),
         "order": any(_order_unknown(pool) for pool in fleet.pools),

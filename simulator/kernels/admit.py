@@ -65,6 +65,7 @@ from simulator.kernels.state import (
     STOPPED_AT,
     STRANDED_AT,
     TABLE,
+    TABLE_WINDOWS,
     TABLES,
     TARGET,
     UNUSED_ROW,
@@ -74,6 +75,7 @@ from simulator.kernels.state import (
 )
 from simulator.kernels.waiting import FIRST, pop_front, skip_ended
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
+from simulator.kernels.windows import lacking_blocks
 from simulator.steptime import IntArray
 
 
@@ -94,6 +96,17 @@ def seat_open(m: IntArray, rep: int, running: int, budget: int) -> bool:
 def _row_of(m: IntArray, counts: Int32Array, rep: int, request: int) -> int:
     """The row that a waiting request kept when it was preempted, NOBODY for one that was never admitted."""
     return int(counts[SEAT, request]) if m[rep + PREEMPTED] > 0 else NOBODY
+
+
+@kernel
+def _asked_with_windows(m: IntArray, rep: int, running: int, target: int, end: int) -> int:
+    """Blocks beyond its HITS that the head asks for: for its first chunk, and, of the whole prompt, those that its
+    windows ever hold."""
+    hits, tables = m[rep + HITS], m[rep + BLOCK_TABLES]
+    asked = blocks_for(m, rep, end) - hits * tables
+    if m[rep + RESERVE_WHOLE] > 0:
+        asked = max(asked, lacking_blocks(m, rep, blocks_for(m, rep, target) // tables, hits))
+    return int(asked + m[rep + FREE_HITS] + (m[rep + WATERMARK] if running > 0 else 0))
 
 
 @kernel
@@ -123,6 +136,8 @@ def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running
     if m[rep + ASKS] == GREATEST:
         asked = room_for_all(m, counts, rep, request)
     asked -= m[rep + HITS] * m[rep + BLOCK_TABLES] - m[rep + FREE_HITS]
+    if m[rep + TABLE_WINDOWS] > 0:
+        asked = _asked_with_windows(m, rep, running, target, cached + tokens)
     m[rep + ASKED] = asked
     return int(tokens) if asked <= m[rep + FREE] else 0
 

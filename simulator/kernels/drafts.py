@@ -35,6 +35,8 @@ _mixed = kernel(mixed)
 @kernel
 def _kept(m: IntArray, rep: int, row: int, drafts: int) -> int:
     """How many of the first `drafts` draft tokens the model keeps: `simulator.speculation.draw`."""
+    if drafts == 0:
+        return 0
     bits = _mixed(_mixed(m[WORD] ^ m[row + REQUEST]) ^ _mixed(tokens_made(m, rep, row)))
     thresholds, kept = m[rep + THRESHOLDS], 0
     while kept < drafts and bits < m[thresholds + kept]:

@@ -41,6 +41,7 @@ from simulator.kernels.state import (
     REQUEST,
     ROUTER,
     STEPS,
+    TABLE_WINDOWS,
     TARGET,
 )
 from simulator.steptime import IntArray

@@ -31,6 +31,7 @@ from simulator.kernels.state import (
     ROW_HELD,
     SGLANG,
     STEPS,
+    TABLE_WINDOWS,
     VAIN,
 )
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
@@ -58,7 +59,7 @@ def empty_inbox(m: IntArray, times: IntArray, counts: Int32Array, rep: int) -> N
 @kernel
 def give_up_row(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: int) -> None:
     """The request of the row, which holds no blocks any more, has ended."""
-    if m[rep + CACHING] > 0 and counts[PREEMPTIONS, m[row + REQUEST]] > 0:
+    if m[rep + CACHING] > 0 and (counts[PREEMPTIONS, m[row + REQUEST]] > 0 or m[rep + TABLE_WINDOWS] > 0):
         forget_own(m, w, rep, row)
     m[row + NEXT] = m[rep + FREE_ROW]
     m[rep + FREE_ROW] = row

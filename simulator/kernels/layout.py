@@ -158,10 +158,7 @@ class _PoolLayout:
         )
         self.fields[s.WINDOW_COUNT] = len(self.tables[-1]) // WINDOW_SIZE
         if pool.step_time.window_context_ps is not None:
-            table = pool.step_time.window_context_ps[: config.max_num_seqs + 1]
-            self.tables += (table,)
-            self.tables_at.append(words.take(len(table)))
-            self.fields[s.WINDOW_PS] = self.tables_at[-1]
+            self._add_table(s.WINDOW_PS, pool.step_time.window_context_ps[: config.max_num_seqs + 1], words)
         if config.enable_prefix_caching:
             self.names = name_blocks(config, workload)
             self.entries_at = cache_words.take(self.names.entries.size)
@@ -171,6 +168,13 @@ class _PoolLayout:
             self.fields[s.NAMES] = self.names.count
             if (self.names.tokens > workload.prompt_tokens).any():
                 self.fields[s.ANSWERS], self.fields[s.MAX_JUMP] = 1, 0
+            if set(config.windows) != {None}:
+                self._add_table(s.TABLE_WINDOWS, np.array([window or 0 for window in config.windows]), words)
+
+    def _add_table(self, field: int, table: IntArray, words: Words) -> None:
+        self.tables += (table,)
+        self.tables_at.append(words.take(len(table)))
+        self.fields[field] = self.tables_at[-1]
 
     def replica(self, number: int, words: Words, cache_words: Words) -> dict[int, int]:
         """The fields of one replica that do not begin as 0; NUMBER holds where its record stands."""
@@ -257,7 +261,7 @@ def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
         s.CACHING: config.enable_prefix_caching,
         s.MAX_LEN: config.max_model_len,
         s.STEP_WINDOW: step_time.window_tokens,
-        s.WALKS: config.speculation is not None,
+        s.WALKS: config.speculation is not None or (config.enable_prefix_caching and set(config.windows) != {None}),
         s.DRAFT_TOKENS: config.decode_tokens - 1,
         s.LOOKAHEAD: config.lookahead_tokens,
         s.MAX_JUMP: longest_jump(config, step_time),

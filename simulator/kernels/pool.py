@@ -20,7 +20,7 @@ from simulator.kernels.state import (
     ROW_PROMISED,
     WINDOW_COUNT,
 )
-from simulator.kernels.windows import cut_to_windows
+from simulator.kernels.windows import lacking_blocks
 from simulator.steptime import IntArray
 
 
@@ -40,7 +40,7 @@ def most_blocks(m: IntArray, rep: int, tokens: int) -> int:
     blocks = blocks_for(m, rep, tokens)
     if m[rep + WINDOW_COUNT] == 0 or m[rep + CONTIGUOUS] > 0:
         return blocks
-    return cut_to_windows(m, rep, blocks // m[rep + BLOCK_TABLES], blocks)
+    return lacking_blocks(m, rep, blocks // m[rep + BLOCK_TABLES], 0)
 
 
 @kernel
@@ -66,12 +66,12 @@ def take(m: IntArray, w: Int32Array, rep: int, blocks: int) -> None:
 @kernel
 def give_back(m: IntArray, w: Int32Array, rep: int, row: int, computed: int, preempted: bool) -> None:
     """All blocks of a request that has computed `computed` tokens."""
-    blocks = max(m[row + ROW_HELD], blocks_for(m, rep, computed)) - m[row + ROW_GONE]
+    blocks = max(m[row + ROW_HELD], blocks_for(m, rep, computed))
     m[rep + GONE] -= m[row + ROW_GONE]
     if m[rep + ASKS] == GREATEST:
         m[rep + PROMISED] -= m[row + ROW_PROMISED]
     m[rep + FULL] = 0
     if m[rep + CACHING] == 0:
-        m[rep + FREE] += blocks
+        m[rep + FREE] += blocks - m[row + ROW_GONE]
     else:
         release_blocks(m, w, rep, row, blocks, computed, preempted)

@@ -10,11 +10,13 @@ What stands where in w:
                        list of runs, relative to HEADS, and stands for PARTS blocks in a row
   HEADS                lists of the shared content's runs, NAMES of each table;  BEGINNINGS: of their beginnings, one
                        for each, or 0
-  TABLE_AT of a table  WIDTH runs, then the list of what the request left behind, if that is not in OWN
+  TABLE_AT of a table  WIDTH runs, then the list of what the request left behind, or freed behind a window, if that is
+                       not in OWN
   SCRATCH              WIDTH words
 
-A row has BLOCK_TABLES block tables: records in m from its TABLE on. All are equally long and hold the same tokens, but
-of one a block may be lost that another still has.
+A row has BLOCK_TABLES block tables: records in m from its TABLE on. All are equally long and stand for the same tokens,
+but of one a block may be lost that another still has, and of a window's the first TABLE_GONE blocks are not held. Those
+of the request's own content among them can still be found: they are runs in its own list.
 """
 
 from typing import Final
@@ -57,6 +59,7 @@ from simulator.kernels.state import (
     BLOCK_TABLES,
     FREE,
     FREE_HITS,
+    GONE,
     HEADS,
     HIT_TOKENS,
     HITS,
@@ -68,16 +71,20 @@ from simulator.kernels.state import (
     QUEUE,
     REQUEST,
     ROW_BEGAN,
+    ROW_GONE,
     SCRATCH,
     SPANS,
     TABLE,
+    TABLE_WINDOWS,
     WIDTH,
 )
 from simulator.steptime import IntArray
 
 TABLE_AT: Final = 0  # of a block table: where its runs stand in w
-TABLE_RUNS: Final = 1  # and how many
-TABLE_SIZE: Final = 3
+TABLE_RUNS: Final = 1  # and how many stood there
+TABLE_GONE: Final = 3  # leading blocks that it does not hold: they lie behind its window
+TABLE_FIRST: Final = 4  # the first of its runs that it still holds
+TABLE_SIZE: Final = 5
 
 
 @kernel
@@ -128,6 +135,21 @@ def _reach(m: IntArray, w: Int32Array, rep: int, first: int, index: int, upto: i
 
 
 @kernel
+def _first_attended(m: IntArray, rep: int, number: int, computed: int) -> int:
+    """The first block of the table with this number that a token after `computed` ones attends to."""
+    if m[rep + TABLE_WINDOWS] == 0:
+        return 0
+    window = m[m[rep + TABLE_WINDOWS] + number]
+    return _whole(m, rep, max(0, computed - window + 1)) if window > 0 else 0
+
+
+@kernel
+def _window_of(m: IntArray, rep: int, number: int) -> int:
+    """The window of the table with this number; 0: none."""
+    return int(m[m[rep + TABLE_WINDOWS] + number]) if m[rep + TABLE_WINDOWS] > 0 else 0
+
+
+@kernel
 def _own(m: IntArray, rep: int, request: int, row: int, table: int) -> int:
     """Place of the list of what the request left behind of the table with this number."""
     if m[rep + OWN] > 0:
@@ -136,28 +158,88 @@ def _own(m: IntArray, rep: int, request: int, row: int, table: int) -> int:
 
 
 @kernel
-def _found(m: IntArray, w: Int32Array, rep: int, request: int, row: int, table: int, limit: int) -> int:
-    """How many leading blocks of the request, at most `limit`, the table with this number has; counts FREE_HITS."""
+def _found(m: IntArray, w: Int32Array, rep: int, request: int, row: int, table: int, first: int, limit: int) -> int:
+    """How far, at most to `limit`, the table with this number has the request's blocks from `first` on; counts
+    FREE_HITS."""
     shared = _shared_blocks(m, w, rep, request)
     upto, heads = min(limit, shared), m[rep + HEADS] + table * m[rep + NAMES]
-    entry, edge, index = w[m[rep + SPANS] + 2 * request], 0, 0
+    entry, edge, index = first // m[rep + PARTS], first, first
     while index < upto and index == edge:
-        edge = min(upto, edge + m[rep + PARTS])
-        index = _reach(m, w, rep, w[heads + w[entry]], index, edge)
+        edge = min(upto, (entry + 1) * m[rep + PARTS])
+        index = _reach(m, w, rep, w[heads + w[w[m[rep + SPANS] + 2 * request] + entry]], index, edge)
         entry += 1
-    if index == shared and (row != NOBODY or m[rep + OWN] > 0):
+    if index >= shared and (row != NOBODY or m[rep + OWN] > 0):
         index = _reach(m, w, rep, w[_own(m, rep, request, row, table)], index, limit)
     return int(index)
 
 
 @kernel
+def _last_gap(w: Int32Array, run: int, index: int, upto: int) -> int:
+    """Where the last gap begins, between blocks `index` and `upto`, of the list that begins with `run`; upto: none."""
+    gap = upto
+    while index < upto:
+        while run != NO_RUN and w[run + HI] <= index:
+            run = w[run + NEXT]
+        if run == NO_RUN or w[run + LO] >= upto:
+            return index
+        if w[run + LO] > index:
+            gap = index
+        index = w[run + HI]
+    return gap
+
+
+@kernel
+def _last_in_window(
+    m: IntArray, w: Int32Array, rep: int, request: int, row: int, table: int, first: int, index: int
+) -> int:
+    """`index` if the table has all blocks from `first` to there, else where a gap begins behind which it has none."""
+    shared = min(index, _shared_blocks(m, w, rep, request))
+    behind = max(first, shared)
+    if behind < index:
+        own = NO_RUN if row == NOBODY and m[rep + OWN] == 0 else w[_own(m, rep, request, row, table)]
+        gap = _last_gap(w, own, behind, index)
+        if gap < index:
+            return gap
+    heads, upto = m[rep + HEADS] + table * m[rep + NAMES], shared
+    while upto > first:
+        entry = (upto - 1) // m[rep + PARTS]
+        edge = max(first, entry * m[rep + PARTS])
+        gap = _last_gap(w, w[heads + w[w[m[rep + SPANS] + 2 * request] + entry]], edge, upto)
+        if gap < upto:
+            return gap
+        upto = edge
+    return index
+
+
+@kernel
+def _found_in_windows(m: IntArray, w: Int32Array, rep: int, request: int, row: int, index: int) -> int:
+    """The longest hit, of `index` blocks at most, whose last blocks all windows have.
+
+    A shorter one that ends behind the beginning of a gap would need a block of the gap.
+    """
+    table = 0
+    while table < m[rep + BLOCK_TABLES] and index > 0:
+        gap = index
+        if _window_of(m, rep, table) > 0:
+            first = _first_attended(m, rep, table, index * m[rep + BLOCK_SIZE])
+            gap = _last_in_window(m, w, rep, request, row, table, first, index)
+        table = table + 1 if gap == index else 0
+        index = gap
+    return index
+
+
+@kernel
 def _found_in_all(m: IntArray, w: Int32Array, rep: int, request: int, row: int, index: int) -> int:
     """How many of the first `index` blocks all tables have; sets FREE_HITS to those of them."""
-    for table in range(1, m[rep + BLOCK_TABLES]):
-        index = _found(m, w, rep, request, row, table, index)
+    for table in range(m[rep + BLOCK_TABLES]):
+        if _window_of(m, rep, table) == 0:
+            index = _found(m, w, rep, request, row, table, 0, index)
+    if m[rep + TABLE_WINDOWS] > 0:
+        index = _found_in_windows(m, w, rep, request, row, index)
     m[rep + FREE_HITS] = 0
     for table in range(m[rep + BLOCK_TABLES]):
-        _found(m, w, rep, request, row, table, index)
+        first = _first_attended(m, rep, table, index * m[rep + BLOCK_SIZE])
+        _found(m, w, rep, request, row, table, first, index)
     return index
 
 
@@ -168,9 +250,11 @@ def look_up(m: IntArray, w: Int32Array, rep: int, request: int, row: int, target
     `row`: the request's row if it was preempted and kept it, else NOBODY.
     """
     m[rep + FREE_HITS] = 0
-    index = _found(m, w, rep, request, row, 0, _whole(m, rep, target - 1))
-    if m[rep + BLOCK_TABLES] > 1:
-        index = _found_in_all(m, w, rep, request, row, index)
+    limit = _whole(m, rep, target - 1)
+    if m[rep + BLOCK_TABLES] == 1 and m[rep + TABLE_WINDOWS] == 0:
+        index = _found(m, w, rep, request, row, 0, 0, limit)
+    else:
+        index = _found_in_all(m, w, rep, request, row, limit)
     m[rep + HITS] = index
     m[rep + HIT_TOKENS] = index * m[rep + BLOCK_SIZE]
     if m[rep + BEGINNINGS] > 0:
@@ -203,13 +287,23 @@ def _add_run(m: IntArray, w: Int32Array, table: int, run: int) -> None:
 
 
 @kernel
+def _between(m: IntArray, w: Int32Array, rep: int, run: int, index: int, upto: int) -> int:
+    """The part of a run that can be found that lies between blocks `index` and `upto`."""
+    if w[run + LO] < index:
+        split(m, w, rep, run, index)
+        run = w[run + NEXT]
+    if w[run + HI] > upto:
+        split(m, w, rep, run, upto)
+    return int(run)
+
+
+@kernel
 def _seat_runs(m: IntArray, w: Int32Array, rep: int, table: int, first: int, index: int, upto: int) -> None:
     """Hold the runs of a list from block `index` to block `upto`, where all of them are."""
     run = first
     while index < upto:
         if w[run + HI] > index:
-            if w[run + HI] > upto:
-                split(m, w, rep, run, upto)
+            run = _between(m, w, rep, run, index, upto)
             hold_run(m, w, rep, run)
             _add_run(m, w, table, run)
             index = w[run + HI]
@@ -223,8 +317,7 @@ def _take_own(m: IntArray, w: Int32Array, rep: int, own: int, table: int, index:
         run = w[own]
         while w[run + HI] <= index:
             run = w[run + NEXT]
-        if w[run + HI] > m[rep + HITS]:
-            split(m, w, rep, run, m[rep + HITS])
+        run = _between(m, w, rep, run, index, m[rep + HITS])
         index = w[run + HI]
         take_with_run(m, w, table, run)
         take_run(m, w, rep, run)
@@ -238,13 +331,17 @@ def seat_blocks(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int) -> 
     m[row + OFFERED], m[row + ROW_BEGAN] = upto, 0
     for number in range(m[rep + BLOCK_TABLES]):
         table, heads = m[row + TABLE] + number * TABLE_SIZE, m[rep + HEADS] + number * m[rep + NAMES]
-        m[table + TABLE_RUNS] = 0
-        entry, index = w[m[rep + SPANS] + 2 * request], 0
+        m[table + TABLE_RUNS] = m[table + TABLE_FIRST] = 0
+        index = _first_attended(m, rep, number, m[rep + HITS] * m[rep + BLOCK_SIZE])
+        m[table + TABLE_GONE] = index
+        m[row + ROW_GONE] += index
+        m[rep + GONE] += index
         while index < upto:
-            edge = min(upto, index + m[rep + PARTS])
-            _seat_runs(m, w, rep, table, w[heads + w[entry]], index, edge)
-            index, entry = edge, entry + 1
-        _take_own(m, w, rep, _own(m, rep, request, row, number), table, upto)
+            entry = index // m[rep + PARTS]
+            edge = min(upto, (entry + 1) * m[rep + PARTS])
+            _seat_runs(m, w, rep, table, w[heads + w[w[m[rep + SPANS] + 2 * request] + entry]], index, edge)
+            index = edge
+        _take_own(m, w, rep, _own(m, rep, request, row, number), table, index)
     take_blocks(m, w, rep, blocks - m[rep + HITS] * m[rep + BLOCK_TABLES])
 
 
@@ -296,13 +393,13 @@ def forget_lists(m: IntArray, w: Int32Array, rep: int, request: int) -> None:
 
 @kernel
 def _free_counted(
-    m: IntArray, w: Int32Array, rep: int, own: int, table: int, offered: int, blocks: int, full: int
+    m: IntArray, w: Int32Array, rep: int, own: int, table: int, first: int, blocks: int, full: int
 ) -> None:
-    """Free the `blocks` blocks behind the offered ones; full: how many of the first are kept to be found."""
+    """Free `blocks` blocks from `first` on, which are in no run; full: how many of the first are kept to be found."""
     if blocks - full > 0 and (full > 0 or m[table + TABLE_BEGUN] == NO_BEGINNING):
         free_nameless(m, w, rep, blocks - full)
     if full > 0:
-        run = name_run(m, w, rep, own, offered, offered + full)
+        run = name_run(m, w, rep, own, first, first + full)
     elif blocks > 0 and m[table + TABLE_BEGUN] != NO_BEGINNING:
         run = new_run(m, w, rep, 0, blocks)
     else:
@@ -312,35 +409,62 @@ def _free_counted(
 
 
 @kernel
-def _drop_table(m: IntArray, w: Int32Array, rep: int, table: int, offered: int) -> None:
-    """Give up the table's runs, the last one first; runs that were split since stand there with their lower part."""
+def _drop_runs(m: IntArray, w: Int32Array, rep: int, table: int, upto: int, offered: int) -> None:
+    """Give up the table's runs up to block `upto` of those offered, the last one first.
+
+    Runs that were split since stand there with their lower part.
+    """
     runs, scratch = m[table + TABLE_AT], m[rep + SCRATCH]
-    entry, count, index, run = 0, 0, 0, NO_RUN
-    while index < offered:
+    entry, count, index, run = m[table + TABLE_FIRST], 0, m[table + TABLE_GONE], NO_RUN
+    while index < upto:
         if entry < m[table + TABLE_RUNS] and w[w[runs + entry] + LO] == index:
             run = w[runs + entry]
             entry += 1
         else:
             run = w[run + UPPER]
+        if w[run + HI] > upto:
+            split(m, w, rep, run, upto)
         w[scratch + count] = run
         count += 1
         index = w[run + HI]
+    if count > 0 and index < offered and (entry == m[table + TABLE_RUNS] or w[w[runs + entry] + LO] != index):
+        entry -= 1
+        w[runs + entry] = w[run + UPPER]
+    m[table + TABLE_FIRST] = entry
     while count > 0:
         count -= 1
         drop_run(m, w, rep, w[scratch + count])
-    m[table + TABLE_RUNS] = 0
+
+
+@kernel
+def slide_tables(m: IntArray, w: Int32Array, rep: int, row: int, computed: int) -> None:
+    """Free what lies behind the row's windows before a step that begins with `computed` tokens, the last one first."""
+    offered = m[row + OFFERED]
+    for number in range(m[rep + BLOCK_TABLES]):
+        table, first = m[row + TABLE] + number * TABLE_SIZE, _first_attended(m, rep, number, computed)
+        freed = first - m[table + TABLE_GONE]
+        if freed <= 0:
+            continue
+        counted = max(offered, m[table + TABLE_GONE])
+        if first > counted:
+            own = _own(m, rep, m[row + REQUEST], row, number)
+            free_run(m, w, rep, name_run(m, w, rep, own, counted, first))
+        _drop_runs(m, w, rep, table, min(first, offered), offered)
+        m[table + TABLE_GONE] = first
+        m[row + ROW_GONE] += freed
+        m[rep + GONE] += freed
 
 
 @kernel
 def release_blocks(m: IntArray, w: Int32Array, rep: int, row: int, blocks: int, computed: int, preempted: bool) -> None:
-    """Free the row's blocks, the last one of each table first: `blocks` in all, of which `computed` tokens fill the
-    first."""
-    full, offered = 0, m[row + OFFERED]
-    if preempted:
-        full = max(0, _whole(m, rep, computed) - _shared_blocks(m, w, rep, m[row + REQUEST]))
+    """Free the row's blocks, the last one of each table first: `blocks` in all with those behind windows, of which
+    `computed` tokens fill the first."""
+    offered = m[row + OFFERED]
     for number in range(m[rep + BLOCK_TABLES]):
         table = m[row + TABLE] + number * TABLE_SIZE
+        first = max(offered, m[table + TABLE_GONE])
+        full = max(0, _whole(m, rep, computed) - first) if preempted else 0
         own = _own(m, rep, m[row + REQUEST], row, number)
-        _free_counted(m, w, rep, own, table, offered, blocks // m[rep + BLOCK_TABLES] - offered, full)
-        _drop_table(m, w, rep, table, offered)
+        _free_counted(m, w, rep, own, table, first, blocks // m[rep + BLOCK_TABLES] - first, full)
+        _drop_runs(m, w, rep, table, offered, offered)
     m[row + OFFERED] = 0

@@ -9,6 +9,7 @@ from simulator.kernels.compile import kernel
 from simulator.kernels.drafts import draw
 from simulator.kernels.pool import blocks_for, take
 from simulator.kernels.preempt import chunk_tokens, plan_chunks, stop_chunk, stop_decoding, stop_last
+from simulator.kernels.prefix import slide_tables
 from simulator.kernels.running import growth
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -35,6 +36,7 @@ from simulator.kernels.state import (
     REQUEST,
     ROW_HELD,
     STEPS,
+    TABLE_WINDOWS,
     TARGET,
     WALKS,
     WINDOW_COUNT,
@@ -70,8 +72,11 @@ def _schedule(
 
 
 @kernel
-def _make_ready(m: IntArray, rep: int, row: int, computed: int, decoding: bool) -> None:
-    make_ready(m, rep, row, computed, decoding)
+def _make_ready(m: IntArray, w: Int32Array, rep: int, row: int, computed: int, decoding: bool) -> None:
+    if m[rep + TABLE_WINDOWS] > 0:
+        slide_tables(m, w, rep, row, computed)
+    else:
+        make_ready(m, rep, row, computed, decoding)
     if m[rep + WALKS] == 0:
         m[row + ROW_HELD] = blocks_for(m, rep, computed)
 
@@ -93,7 +98,7 @@ def _schedule_running(m: IntArray, w: Int32Array, times: IntArray, counts: Int32
         else:
             return int(budget)
         if m[rep + WINDOW_COUNT] > 0 and tokens > 0:
-            _make_ready(m, rep, row, computed, row == decoded)
+            _make_ready(m, w, rep, row, computed, row == decoded)
         if not _schedule(m, w, times, counts, rep, row, computed, tokens):
             return int(budget)
         budget -= tokens

@@ -21,6 +21,7 @@ from simulator.kernels.state import (
     BASE,
     BELOW,
     BLOCK_SIZE,
+    BLOCK_TABLES,
     CHUNK,
     CHUNK_COUNT,
     CHUNKS,
@@ -77,11 +78,12 @@ def gone_at(m: IntArray, rep: int, computed: int) -> int:
 
 
 @kernel
-def cut_to_windows(m: IntArray, rep: int, whole: int, blocks: int) -> int:
-    """Of `blocks` blocks, `whole` in each table: how many a sequence has at a time."""
+def lacking_blocks(m: IntArray, rep: int, whole: int, hits: int) -> int:
+    """Most blocks that a sequence of `whole` blocks in each table has at a time, beyond a hit of `hits` blocks."""
+    blocks = (whole - hits) * m[rep + BLOCK_TABLES]
     for window in range(m[rep + WINDOWS], m[rep + WINDOWS] + m[rep + WINDOW_COUNT] * WINDOW_SIZE, WINDOW_SIZE):
-        blocks -= max(0, whole - m[window + MOST]) * m[window + TABLES]
-    return blocks
+        blocks -= (whole - max(hits, min(whole, m[window + MOST]))) * m[window + TABLES]
+    return int(blocks)
 
 
 @kernel

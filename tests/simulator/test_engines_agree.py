@@ -42,7 +42,7 @@ def _order_unknown(pool: Pool) -> bool:
 
 def _windows_unknown(config: EngineConfig) -> bool:
     apart = config.overlap_scheduling or config.scheduler not in ("vllm_v1", "static")
-    return apart or config.enable_prefix_caching or config.kv_allocation == "contiguous"
+    return apart or config.kv_allocation == "contiguous"
 
 
 def _agree(fleet: Fleet, workload: Workload, stopped_at: float | None = None) -> None:
