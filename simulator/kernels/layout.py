@@ -142,13 +142,13 @@ class _PoolLayout:
     def __init__(self, pool: Pool, workload: Workload, words: Words, cache_words: Words) -> None:
         self.pool, self.config = pool, pool.config.member
         config = self.config
-        self.tables: tuple[IntArray, ...] = (
+        self.tables: list[IntArray] = [
             pool.step_time.tokens_ps[: config.max_num_batched_tokens + 1],
             _seats_ps(config, pool.step_time),
             pool.step_time.context_ps[: config.max_num_seqs + 1],
             np.array(() if config.speculation is None else config.speculation.thresholds, np.int64),
             _windows(config, pool.step_time.window_tokens),
-        )
+        ]
         self.tables_at = [words.take(len(table)) for table in self.tables]
         self.longest = longest_tokens(config)
         self.longest_prompt = min(pool.max_prompt_tokens, longest_prompt_tokens(config))
@@ -172,7 +172,7 @@ class _PoolLayout:
                 self._add_table(s.TABLE_WINDOWS, np.array([window or 0 for window in config.windows]), words)
 
     def _add_table(self, field: int, table: IntArray, words: Words) -> None:
-        self.tables += (table,)
+        self.tables.append(table)
         self.tables_at.append(words.take(len(table)))
         self.fields[field] = self.tables_at[-1]
 
