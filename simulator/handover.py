@@ -12,8 +12,7 @@ def handed_over(fleet: Fleet) -> tuple[str, ...]:
     configs = [pool.config for pool in fleet.pools]
     reasons = {
         "kv_groups": any(
-            set(config.windows) != {None}
-            and (config.kv_allocation == "contiguous" or _apart(config))
+            set(config.windows) != {None} and (config.kv_allocation == "contiguous" or _apart(config))
             for config in configs
         ),
         "order": any(_order_unknown(pool) for pool in fleet.pools),

@@ -41,7 +41,6 @@ from simulator.kernels.state import (
     REQUEST,
     ROUTER,
     STEPS,
-    TABLE_WINDOWS,
     TARGET,
 )
 from simulator.steptime import IntArray

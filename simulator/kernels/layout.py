@@ -20,6 +20,7 @@ from simulator.kernels.order_layout import OrderLayout
 from simulator.kernels.power_layout import PowerLayout
 from simulator.kernels.prefix import TABLE_AT, TABLE_SIZE
 from simulator.kernels.runs import AFTER, BEFORE, HI, RUN_WORDS, Int32Array
+from simulator.kernels.slides import slide_words
 from simulator.kernels.tree import tree_words
 from simulator.kernels.waiting import FIRST, LAST
 from simulator.kernels.windows import WINDOW_SIZE
@@ -205,6 +206,10 @@ class _PoolLayout:
             fields[s.SCRATCH] = cache_words.take((fields[s.WIDTH] + 1) * (1 + tables * config.max_num_seqs))
             fields[s.TABLES] = words.take(TABLE_SIZE * tables * config.max_num_seqs)
             fields[s.HEADS] = cache_words.take(self.names.count * tables)
+            if s.TABLE_WINDOWS in fields:
+                fields[s.SLIDES] = words.take(
+                    slide_words(config.block_size, config.max_num_seqs, fields[s.WINDOW_COUNT])
+                )
             if config.partial_block_hits:
                 fields[s.BEGINNINGS] = cache_words.take(self.names.count * tables)
                 fields[s.UNUSED_BEGINNING] = cache_words.take(BEGINNING_WORDS * (config.num_blocks + 1))
@@ -261,7 +266,7 @@ def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
         s.CACHING: config.enable_prefix_caching,
         s.MAX_LEN: config.max_model_len,
         s.STEP_WINDOW: step_time.window_tokens,
-        s.WALKS: config.speculation is not None or (config.enable_prefix_caching and set(config.windows) != {None}),
+        s.WALKS: config.speculation is not None,
         s.DRAFT_TOKENS: config.decode_tokens - 1,
         s.LOOKAHEAD: config.lookahead_tokens,
         s.MAX_JUMP: longest_jump(config, step_time),

@@ -265,6 +265,7 @@ STEP_WINDOW: Final = 189  # the window of the step time, in tokens
 WINDOW_CONTEXT: Final = 190  # tokens computed of the decoding sequences, of each so many at most
 BELOW: Final = 191  # decoding sequences that have computed less
 TABLE_WINDOWS: Final = 193  # the window of each block table, 0: none; 0: no table has one, or nothing is cached
+SLIDES: Final = 194  # with TABLE_WINDOWS: room for what `slides.py` looks through
 ASKED: Final = 192  # free blocks that the head of the line waits for; FAR_PS: it does not wait for blocks
 REPLICA_SIZE: Final = 200
 

@@ -18,6 +18,7 @@ from simulator.kernels.residue import residue
 from simulator.kernels.running import tokens_in_blocks
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.sglang import expect_less, nobody_tried
+from simulator.kernels.slides import slide_over_stretch
 from simulator.kernels.state import (
     AREA_HIGH,
     ASKED,
@@ -67,6 +68,7 @@ from simulator.kernels.state import (
     SGLANG,
     STEPS,
     STEPS_AS_V1,
+    TABLE_WINDOWS,
     TOKENS_PS,
     UNTIL,
     WALKS,
@@ -130,16 +132,23 @@ def steps_before_exhaustion(m: IntArray, rep: int, most: int) -> int:
 @kernel
 def _steps_with_windows(m: IntArray, rep: int, most: int) -> int:
     """How many steps (at most `most`) until a sequence passes a window, the free blocks might not last, or those that
-    are freed behind windows let the head of the line in. What a step frees may come too late for it itself."""
+    are freed behind windows let the head of the line in. What a step frees may come too late for it itself.
+
+    With prefix caching, not all that is freed is free: others may hold it. And no hits of a head are told.
+    """
     pass_windows(m, rep)
     most = min(most, m[rep + NEXT_PASS] - m[rep + STEPS])
-    left, asked = m[rep + FREE], m[rep + ASKED]
+    left, asked, cached = m[rep + FREE], m[rep + ASKED], m[rep + TABLE_WINDOWS] > 0
+    if cached and asked < FAR_PS:
+        return 0
     if asked == FAR_PS and m[rep + DECODING] * m[rep + BLOCK_TABLES] * _rounds(m, rep, most) <= left:
         return int(most)
     size, place, steps, late = m[rep + BLOCK_SIZE], residue(m, rep, m[rep + STEPS]), 0, m[rep + LATE]
     begun, freed = m[rep + HIST], m[rep + HIST] + size
     while steps < most and m[begun + place] <= left:
-        left += late + m[freed + place] - m[begun + place]
+        left -= m[begun + place]
+        if not cached:
+            left += late + m[freed + place]
         late = 0
         if left >= asked:
             break
@@ -353,7 +362,13 @@ def run_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     total_ps = m[rep + END] - m[rep + NOW]
     begun = _blocks_and_area(m, rep, steps, total_ps)
     tokens = _tokens(m, rep, steps, total_ps)
-    freed = _free_over_stretch(m, rep, steps, total_ps) if m[rep + WINDOW_COUNT] > 0 else 0
+    if m[rep + TABLE_WINDOWS] > 0:
+        take(m, w, rep, begun)
+        slide_over_stretch(m, w, rep, steps, begun, total_ps)
+        begun = 0
+        tokens = tokens_in_blocks(m, rep, m[rep + CONTEXT] + steps * decoding)
+    elif m[rep + WINDOW_COUNT] > 0:
+        tokens -= m[rep + BLOCK_SIZE] * _free_over_stretch(m, rep, steps, total_ps)
     add_product(m, rep + SEAT_HIGH, decoding, total_ps)
     add_gaps(m, rep, m[rep + FIRST_PS], m[rep + RISE_PS], steps, decoding)
     m[rep + BUSY] += total_ps
@@ -365,7 +380,7 @@ def run_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     take(m, w, rep, begun)
     if m[rep + WINDOW_COUNT] > 0:
         m[rep + WINDOW_CONTEXT] += steps * m[rep + BELOW]
-        tokens -= freed * m[rep + BLOCK_SIZE]
-        _note_peaks(m, rep, steps, tokens)
+        if m[rep + TABLE_WINDOWS] == 0:
+            _note_peaks(m, rep, steps, tokens)
     note_peak(m, rep, tokens)
     finish_due(m, w, times, counts, rep, m[rep + ORDER])

@@ -34,6 +34,7 @@ from simulator.kernels.state import (
     NOBODY,
     RANK,
     REQUEST,
+    ROW_GONE_AT,
     ROW_HELD,
     STEPS,
     TABLE_WINDOWS,
@@ -43,7 +44,7 @@ from simulator.kernels.state import (
     WORST_FALLS,
 )
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
-from simulator.kernels.windows import free_behind, make_ready, pass_windows
+from simulator.kernels.windows import free_behind, gone_of, make_ready, pass_windows
 from simulator.steptime import IntArray
 
 
@@ -74,7 +75,10 @@ def _schedule(
 @kernel
 def _make_ready(m: IntArray, w: Int32Array, rep: int, row: int, computed: int, decoding: bool) -> None:
     if m[rep + TABLE_WINDOWS] > 0:
+        if decoding:
+            gone_of(m, rep, row, computed)
         slide_tables(m, w, rep, row, computed)
+        m[row + ROW_GONE_AT] = m[rep + STEPS]
     else:
         make_ready(m, rep, row, computed, decoding)
     if m[rep + WALKS] == 0:
@@ -188,11 +192,12 @@ def walk_running(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array
 
 @kernel
 def slide_running(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> tuple[bool, int]:
-    """As `walk_running`, for an engine with windows that does not walk: where blocks for all are free, order is all the
-    same. Else blocks that one frees behind its window are there for those behind it in the list."""
+    """As `walk_running`, for an engine with windows that does not walk: where nothing is cached and blocks for all are
+    free, order is all the same. Else blocks that one frees behind its window are there for those behind it in the list.
+    """
     pass_windows(m, rep)
     needed = growth(m, rep) + plan_chunks(m, rep)
-    if needed > m[rep + FREE]:
+    if needed > m[rep + FREE] or m[rep + TABLE_WINDOWS] > 0:
         return walk_running(m, w, times, counts, rep)
     free_behind(m, rep)
     take(m, w, rep, needed)

@@ -10,7 +10,8 @@ block size. These stand in a second histogram behind HIST, and what is counted h
   NEXT_PASS   no decoding sequence passes a window before this step; one that has left may have been the next
   WINDOWS     WINDOW_COUNT records, by rising TOKENS. That of the step time may have no tables
 
-Engines that walk keep ROW_GONE for every row, and use neither the histogram nor LATE.
+Engines that walk keep ROW_GONE for every row, and use neither the histogram nor LATE. With prefix caching, blocks are
+freed one by one: see `slides.py`.
 """
 
 from typing import Final
@@ -130,7 +131,7 @@ def begin_windows(m: IntArray, rep: int, row: int) -> None:
 
 
 @kernel
-def _gone_of(m: IntArray, rep: int, row: int, computed: int) -> int:
+def gone_of(m: IntArray, rep: int, row: int, computed: int) -> int:
     """Blocks that a decoding row has freed; LATE no longer counts it."""
     if m[rep + WALKS] > 0:
         return int(m[row + ROW_GONE])
@@ -145,7 +146,7 @@ def _gone_of(m: IntArray, rep: int, row: int, computed: int) -> int:
 def end_windows(m: IntArray, rep: int, row: int) -> None:
     """The row no longer decodes; sets its ROW_GONE."""
     computed = m[row + BASE] + m[rep + STEPS]
-    m[row + ROW_GONE] = _gone_of(m, rep, row, computed)
+    m[row + ROW_GONE] = gone_of(m, rep, row, computed)
     if m[rep + WALKS] > 0:
         return
     timed = m[rep + WINDOW_PS] > 0
@@ -167,7 +168,7 @@ def _free(m: IntArray, rep: int, blocks: int) -> None:
 @kernel
 def make_ready(m: IntArray, rep: int, row: int, computed: int, decoding: bool) -> None:
     """Free what lies behind the row's windows before a step."""
-    before = _gone_of(m, rep, row, computed) if decoding else m[row + ROW_GONE]
+    before = gone_of(m, rep, row, computed) if decoding else m[row + ROW_GONE]
     m[row + ROW_GONE] = gone_at(m, rep, computed)
     m[row + ROW_GONE_AT] = m[rep + STEPS]
     _free(m, rep, m[row + ROW_GONE] - before)

@@ -223,13 +223,18 @@ def runs(
 
 @st.composite
 def layered_runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[EngineConfig, StepTime, Workload]:
-    """Several block tables, and a pool that is short with them."""
+    """Several block tables, and a pool that is short with them, under vLLM V1's scheduler or in static batches."""
     config, step_time, workload = draw(runs(caching))
+    others = {"overlap_scheduling": False, "mixed_chunk": False, "schedule_conservativeness": 1.0, "swap": None}
     groups = draw(kv_groups().filter(lambda groups: groups != (KvGroup(),)))
     tables = sum(group.pool_blocks for group in groups)
     windowed = any(group.window_tokens for group in groups)
     layered = replace(
         config,
+        **others,
+        scheduler=config.scheduler if config.scheduler == "static" else "vllm_v1",
+        capacity_policy="guaranteed_no_evict",
+        order="fcfs" if config.order == "priority" else config.order,
         kv_groups=groups,
         num_blocks=config.num_blocks * tables,
         partial_block_hits=config.partial_block_hits and not windowed,
