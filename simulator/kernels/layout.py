@@ -26,7 +26,7 @@ from simulator.kernels.waiting import FIRST, LAST
 from simulator.kernels.windows import WINDOW_SIZE
 from simulator.kernels.words import Words
 from simulator.records import ITL_BINS, ITL_SLICES, NEVER, SERIES_BINS, SERIES_SHIFT
-from simulator.reference.schedulers.sglang import ratios
+from simulator.reference.schedulers.sglang import CLIP_TOKENS, ratios
 from simulator.steptime import IntArray, StepTime
 from simulator.workload import Workload
 
@@ -154,9 +154,11 @@ class _PoolLayout:
         self.longest = longest_tokens(config)
         self.longest_prompt = min(pool.max_prompt_tokens, longest_prompt_tokens(config))
         self.names: Names | None = None
+        most = config.max_new_tokens or int(workload.output_tokens.max(initial=0))
         self.fields = _config_fields(config, pool.step_time) | dict(
             zip((s.TOKENS_PS, s.SEATS_PS, s.CONTEXT_PS, s.THRESHOLDS, s.WINDOWS), self.tables_at, strict=True)
         )
+        self.fields[s.CLIPS] = most > CLIP_TOKENS
         self.fields[s.WINDOW_COUNT] = len(self.tables[-1]) // WINDOW_SIZE
         if pool.step_time.window_context_ps is not None:
             self._add_table(s.WINDOW_PS, pool.step_time.window_context_ps[: config.max_num_seqs + 1], words)

@@ -2,15 +2,19 @@
 
 from simulator.kernels.compile import kernel
 from simulator.kernels.pool import blocks_for
-from simulator.kernels.running import tokens_made
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     ASKS,
+    BEYOND,
     BLOCK_SIZE,
     BLOCK_TABLES,
     BLOCKS,
     CARRIED,
+    CLIPS,
+    COMING,
+    DECODING,
     DRAFT_TOKENS,
+    DUE,
     FREE,
     FREE_HITS,
     FULL,
@@ -35,6 +39,7 @@ from simulator.kernels.state import (
     RESERVED,
     ROW_PROMISED,
     SHARED,
+    STEPS,
     TARGET,
 )
 from simulator.reference.schedulers.sglang import CLIP_TOKENS, ONE
@@ -97,18 +102,26 @@ def promise(m: IntArray, counts: Int32Array, rep: int, row: int) -> None:
         m[row + ROW_PROMISED] = _most_blocks(m, counts, rep, m[row + REQUEST])
         m[rep + PROMISED] += m[row + ROW_PROMISED]
     else:
+        m[row + BEYOND] = greatest_output(m, counts, rep, m[row + REQUEST]) - m[row + LENGTH]
         m[rep + RESERVED] += ONE * whole_output(m, counts, rep, row)
 
 
 @kernel
-def reserve(m: IntArray, counts: Int32Array, rep: int) -> None:
-    """Keep room for what those who decode are expected to make."""
-    total, row = 0, m[rep + HEAD]
+def _coming(m: IntArray, rep: int) -> int:
+    """Tokens that those who decode make if they go on to their greatest outputs, CLIP_TOKENS of each at most."""
+    if m[rep + CLIPS] == 0:
+        return int(m[rep + COMING] - m[rep + DECODING] * m[rep + STEPS])
+    tokens, row = 0, m[rep + HEAD]
     while row != NOBODY:
-        left = greatest_output(m, counts, rep, m[row + REQUEST]) - tokens_made(m, rep, row)
-        total += min(left, CLIP_TOKENS)
+        tokens += min(m[row + DUE] + m[row + BEYOND] - m[rep + STEPS], CLIP_TOKENS)
         row = m[row + NEXT]
+    return int(tokens)
+
+
+@kernel
+def reserve(m: IntArray, rep: int) -> None:
+    """Keep room for what those who decode are expected to make; late rows are taken to go on too."""
+    tokens = _coming(m, rep)
     for place in range(m[rep + LATE_ROWS], m[rep + LATE_ROWS] + m[rep + LATE_COUNT]):
-        row = m[place]
-        total += min(greatest_output(m, counts, rep, m[row + REQUEST]) - m[row + LENGTH], CLIP_TOKENS)
-    m[rep + RESERVED] = m[rep + RATIO] * m[rep + BLOCK_TABLES] * total
+        tokens += min(m[m[place] + BEYOND], CLIP_TOKENS)
+    m[rep + RESERVED] = m[rep + RATIO] * m[rep + BLOCK_TABLES] * tokens

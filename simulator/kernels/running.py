@@ -6,16 +6,20 @@ from simulator.kernels.lines import charge, count_decoder
 from simulator.kernels.pool import blocks_for
 from simulator.kernels.residue import residue
 from simulator.kernels.state import (
+    ASKS,
     BASE,
+    BEYOND,
     BLOCK_SIZE,
     BLOCK_TABLES,
     CHUNK_COUNT,
     CHUNKS,
+    COMING,
     COMPUTED,
     CONTEXT,
     CONTIGUOUS,
     DECODING,
     DUE,
+    ESTIMATE,
     FAR_PS,
     GONE,
     HEAD,
@@ -146,6 +150,8 @@ def join_decoding(m: IntArray, rep: int, row: int) -> None:
     heap_place(m, rep, row, m[row + DUE] if m[rep + WALKS] == 0 else FAR_PS, m[rep + DECODING])
     m[rep + DECODING] += 1
     m[rep + CONTEXT] += m[row + TARGET]
+    if m[rep + ASKS] == ESTIMATE:
+        m[rep + COMING] += m[row + DUE] + m[row + BEYOND]
     _count_growth(m, rep, row, 1)
     if m[rep + WINDOW_COUNT] > 0:
         begin_windows(m, rep, row)
@@ -169,6 +175,8 @@ def leave_decoding(m: IntArray, rep: int, row: int) -> int:
     computed = m[row + BASE] + m[rep + STEPS]
     m[rep + DECODING] -= 1
     m[rep + CONTEXT] -= computed
+    if m[rep + ASKS] == ESTIMATE:
+        m[rep + COMING] -= m[row + DUE] + m[row + BEYOND]
     _count_growth(m, rep, row, -1)
     if m[rep + WINDOW_COUNT] > 0:
         end_windows(m, rep, row)

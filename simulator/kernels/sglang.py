@@ -115,7 +115,7 @@ def prefill(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> tuple[b
         m[rep + TAKEN] = 1
         take(m, w, rep, growth(m, rep))
         budget -= m[rep + DECODING] + m[rep + LATE_COUNT]
-    reserve(m, counts, rep)
+    reserve(m, rep)
     tokens = 0
     if row != NOBODY:
         left = m[row + TARGET] - m[row + COMPUTED]
