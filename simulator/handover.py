@@ -18,7 +18,7 @@ def handed_over(fleet: Fleet) -> tuple[str, ...]:
         "order": any(_order_unknown(pool) for pool in fleet.pools),
         "transfer": fleet.disaggregated,
         "scheduler": any(_unknown(config, fleet) for config in configs),
-        "overlap_scheduling": any(config.overlap_scheduling and _intricate(config, fleet) for config in configs),
+        "overlap_scheduling": any(_unknown_overlap(config, fleet) for config in configs),
         "swap": any(config.swap is not None for config in configs),
     }
     return tuple(field for field, given in reasons.items() if given)
@@ -43,9 +43,8 @@ def _stalls(config: EngineConfig) -> bool:
 
 
 def _intricate(config: EngineConfig, fleet: Fleet) -> bool:
-    """Combinations that are not worth it: a loss in the midst of a step, timeouts, lanes, drafts."""
-    ends_early = bool(fleet.outages) or fleet.admission.expires
-    return ends_early or config.pipeline_stages > 1 or config.speculation is not None
+    """Combinations that are not worth it: a loss in the midst of a step, lanes, drafts."""
+    return bool(fleet.outages) or config.pipeline_stages > 1 or config.speculation is not None
 
 
 def _unknown(config: EngineConfig, fleet: Fleet) -> bool:
@@ -53,3 +52,8 @@ def _unknown(config: EngineConfig, fleet: Fleet) -> bool:
     if config.scheduler == "sglang":
         return _intricate(config, fleet)
     return _stalls(config) and bool(fleet.outages)
+
+
+def _unknown_overlap(config: EngineConfig, fleet: Fleet) -> bool:
+    """Nobody is dropped from among those that no step knows yet."""
+    return config.overlap_scheduling and (_intricate(config, fleet) or fleet.admission.expires)
