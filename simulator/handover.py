@@ -42,18 +42,17 @@ def _stalls(config: EngineConfig) -> bool:
     return config.scheduler == "sglang" or (config.scheduler == "vllm_v0" and not config.enable_chunked_prefill)
 
 
-def _intricate(config: EngineConfig, fleet: Fleet) -> bool:
-    """Combinations that are not worth it: a loss in the midst of a step, lanes, drafts."""
-    return bool(fleet.outages) or config.pipeline_stages > 1 or config.speculation is not None
-
-
 def _unknown(config: EngineConfig, fleet: Fleet) -> bool:
-    """In a pipeline, events of other replicas say when SGLang's estimate starts over."""
-    if config.scheduler == "sglang":
-        return _intricate(config, fleet)
-    return _stalls(config) and bool(fleet.outages)
+    """A loss in the midst of a step is not known where prompts and decodes have steps of their own.
+
+    In a pipeline, events of other replicas say when SGLang's estimate starts over.
+    """
+    lanes = config.scheduler == "sglang" and config.pipeline_stages > 1
+    return lanes or (_stalls(config) and bool(fleet.outages))
 
 
 def _unknown_overlap(config: EngineConfig, fleet: Fleet) -> bool:
-    """Nobody is dropped from among those that no step knows yet."""
-    return config.overlap_scheduling and (_intricate(config, fleet) or fleet.admission.expires)
+    """Combinations that are not worth it: a loss in the midst of a step, timeouts, lanes, drafts."""
+    ends_early = bool(fleet.outages) or fleet.admission.expires
+    intricate = ends_early or config.pipeline_stages > 1 or config.speculation is not None
+    return config.overlap_scheduling and intricate

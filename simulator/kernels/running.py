@@ -205,6 +205,8 @@ def shift(m: IntArray, rep: int, row: int, tokens: int) -> None:
     m[rep + CONTEXT] += tokens
     if m[rep + ORDERED] > 0:
         charge(m, row, tokens)
+    if m[rep + ASKS] == ESTIMATE:
+        m[rep + COMING] -= tokens
 
 
 @kernel

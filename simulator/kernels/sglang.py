@@ -2,6 +2,7 @@
 
 from simulator.kernels.admit import anyone_waiting, head_chunk
 from simulator.kernels.compile import kernel
+from simulator.kernels.drafts import draw
 from simulator.kernels.late import compute_in_vain, drop_late
 from simulator.kernels.lines import stand_last
 from simulator.kernels.pool import blocks_for, give_back, take
@@ -11,6 +12,7 @@ from simulator.kernels.promises import greatest_output, reserve, whole_output
 from simulator.kernels.running import growth, leave_decoding, seats_taken, tokens_made
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
+    BASE,
     BLOCK_SIZE,
     BLOCK_TABLES,
     BUDGET,
@@ -21,6 +23,7 @@ from simulator.kernels.state import (
     COMPUTED,
     DECAY,
     DECODING,
+    DRAFT_TOKENS,
     FREE,
     FREE_ROW,
     FULL,
@@ -30,7 +33,9 @@ from simulator.kernels.state import (
     LATE_ROWS,
     LEAST_RATIO,
     LINE,
+    LOOKAHEAD,
     MADE,
+    MAX_LEN,
     MAX_SEQS,
     MIXED,
     NEXT,
@@ -44,11 +49,13 @@ from simulator.kernels.state import (
     RATIO,
     REQUEST,
     RESERVED,
+    ROW_HELD,
     STALL,
     START_RATIO,
     STEPS,
     TAKEN,
     TARGET,
+    WALKS,
     WINDOW_COUNT,
 )
 from simulator.kernels.waiting import push_back
@@ -85,17 +92,54 @@ def start_anew(m: IntArray, rep: int) -> None:
 @kernel
 def _go_on(m: IntArray, w: Int32Array, rep: int, row: int, budget: int) -> int:
     """The next chunk of the partly computed prompt, with its blocks: what budget, estimate and pool allow."""
-    computed, size = m[row + COMPUTED], m[rep + BLOCK_SIZE]
+    computed, tables = m[row + COMPUTED], m[rep + BLOCK_TABLES]
     tokens = min(m[row + TARGET] - computed, budget)
-    tables = m[rep + BLOCK_TABLES]
-    room = ONE * m[rep + FREE] * size - m[rep + RESERVED]
+    room = ONE * m[rep + FREE] * m[rep + BLOCK_SIZE] - m[rep + RESERVED]
     if room >= ONE * tables:
         tokens = min(tokens, room // (ONE * tables))
-    held = blocks_for(m, rep, computed)
-    tokens = min(tokens, (held + m[rep + FREE]) // tables * size - computed)
-    take(m, w, rep, blocks_for(m, rep, computed + tokens) - held)
+    held = max(m[row + ROW_HELD], blocks_for(m, rep, computed))
+    most = (held + m[rep + FREE]) // tables * m[rep + BLOCK_SIZE]
+    if most < m[rep + MAX_LEN]:
+        tokens = max(0, min(tokens, most - m[rep + LOOKAHEAD] - computed))
     m[row + CHUNK] = tokens
+    if tokens > 0:
+        blocks = max(held, blocks_for(m, rep, min(computed + tokens + m[rep + LOOKAHEAD], m[rep + MAX_LEN])))
+        take(m, w, rep, blocks - held)
+        m[row + ROW_HELD] = blocks
     return int(tokens)
+
+
+@kernel
+def _begun(m: IntArray, rep: int, row: int) -> int:
+    """Blocks that a decoding row lacks for its tokens of a step, where it drafts."""
+    computed = m[row + BASE] + m[rep + STEPS]
+    m[row + CHUNK] = min(1 + m[rep + DRAFT_TOKENS], m[rep + MAX_LEN] - 1 - computed)
+    places = min(computed + m[row + CHUNK] + m[rep + LOOKAHEAD], m[rep + MAX_LEN])
+    return int(max(0, blocks_for(m, rep, places) - m[row + ROW_HELD]))
+
+
+@kernel
+def _needed(m: IntArray, rep: int) -> int:
+    """Blocks that those who decode begin in the next step."""
+    if m[rep + WALKS] == 0:
+        return growth(m, rep)
+    blocks, row = 0, m[rep + HEAD]
+    while row != NOBODY:
+        blocks += _begun(m, rep, row)
+        row = m[row + NEXT]
+    return int(blocks)
+
+
+@kernel
+def _take_places(m: IntArray, w: Int32Array, rep: int) -> None:
+    """They take these blocks; drafts are drawn."""
+    take(m, w, rep, _needed(m, rep))
+    if m[rep + WALKS] > 0:
+        row = m[rep + HEAD]
+        while row != NOBODY:
+            m[row + ROW_HELD] += _begun(m, rep, row)
+            row = m[row + NEXT]
+        draw(m, rep)
 
 
 @kernel
@@ -103,17 +147,17 @@ def prefill(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> tuple[b
     """Whether prompts are computed in this step, and the tokens that waiting ones may take in it."""
     row, budget = _partial(m, rep), m[rep + BUDGET]
     m[rep + STALL] = m[rep + TAKEN] = 0
-    if m[rep + WINDOW_COUNT] > 0:
+    if m[rep + WINDOW_COUNT] > 0 and m[rep + WALKS] == 0:
         pass_windows(m, rep)
     if row != NOBODY:
         m[row + CHUNK] = 0
     elif m[rep + FULL] > 0 or not anyone_waiting(m, rep):
         return False, 0
     if m[rep + MIXED] > 0:
-        if growth(m, rep) > m[rep + FREE]:
+        if _needed(m, rep) > m[rep + FREE]:
             return False, 0
         m[rep + TAKEN] = 1
-        take(m, w, rep, growth(m, rep))
+        _take_places(m, w, rep)
         budget -= m[rep + DECODING] + m[rep + LATE_COUNT]
     reserve(m, rep)
     tokens = 0
@@ -135,11 +179,11 @@ def decode(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep:
     if m[rep + DECODING] + m[rep + LATE_COUNT] == 0:
         return
     if m[rep + TAKEN] == 0:
-        if growth(m, rep) > m[rep + FREE]:
+        if _needed(m, rep) > m[rep + FREE]:
             _retract(m, w, times, counts, rep)
-            take(m, w, rep, growth(m, rep))
+            _take_places(m, w, rep)
             return
-        take(m, w, rep, growth(m, rep))
+        _take_places(m, w, rep)
     expect_less(m, rep, 1)
 
 
@@ -147,7 +191,7 @@ def decode(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep:
 def _retract(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
     """Send back who has generated least until the others' tokens have a place; their output is estimated anew."""
     m[rep + CLOSED] = 1
-    while growth(m, rep) > m[rep + FREE]:
+    while _needed(m, rep) > m[rep + FREE]:
         row, late = _partial(m, rep), _least_late(m, counts, rep)
         if row != NOBODY and m[rep + DECODING] + m[rep + LATE_COUNT] == 1:
             m[rep + CHUNK_COUNT] -= 1
@@ -159,7 +203,8 @@ def _retract(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, re
             drop_late(m, w, counts, rep, late)
             continue
         m[row + MADE] = made
-        m[row + LAST_TOKEN] = last_token_ps(m, rep, row)
+        if m[rep + WALKS] == 0:
+            m[row + LAST_TOKEN] = last_token_ps(m, rep, row)
         _send_back(m, w, times, counts, rep, row, leave_decoding(m, rep, row))
     _estimate_anew(m, counts, rep)
 
