@@ -5,7 +5,7 @@ read, blocks of 16, chunked prefill, vLLM V1 scheduling, seed 42. Generating the
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 import numpy as np
@@ -21,11 +21,13 @@ from simulator.traffic.arrivals import ROWS_AT_A_TIME, poisson_arrivals_ps, shap
 from simulator.traffic.lengths import cut_to_context, fixed_tokens, lognormal_tokens
 from simulator.traffic.mooncake import mooncake_conversation
 from simulator.traffic.shapes import weekly_shape
+from simulator.transfer import Transfer, kv_token_ps
 from simulator.workload import Workload
 
 SEED = 42
 CHECKED_REQUESTS = 2_000
 MAX_MODEL_LEN = 16_384
+KV_LINK = {"bytes_per_token": 160 * 1024, "bytes_per_s": 50e9}
 
 
 class BenchmarkRow(TypedDict):
@@ -54,7 +56,8 @@ class Clocks:
 @dataclass(frozen=True, slots=True)
 class NamedWorkload:
     """A configuration and a generator of workloads, run on `replicas` replicas behind a router that sends to the one
-    with the fewest requests outstanding.
+    with the fewest requests outstanding. With `prefill_replicas` as many others compute the prompts, whose KV (160 KiB
+    a token) takes one link of 50 GB/s.
     """
 
     max_num_seqs: int
@@ -63,6 +66,7 @@ class NamedWorkload:
     requests: int
     generate: Callable[[int, np.random.Generator], Workload]
     replicas: int = 1
+    prefill_replicas: int = 0
     max_model_len: int = MAX_MODEL_LEN
     enable_prefix_caching: bool = False
 
@@ -77,7 +81,11 @@ class NamedWorkload:
 
     def fleet(self) -> Fleet:
         config = self.config()
-        return Fleet((Pool(config, benchmark_step_time(config), self.replicas),), "least_requests")
+        pool = Pool(config, benchmark_step_time(config), self.replicas)
+        if not self.prefill_replicas:
+            return Fleet((pool,), "least_requests")
+        pools = (replace(pool, replicas=self.prefill_replicas, role="prefill"), replace(pool, role="decode"))
+        return Fleet(pools, "least_requests", transfer=Transfer(token_ps=kv_token_ps(**KV_LINK)))
 
 
 def benchmark_step_time(config: EngineConfig) -> StepTime:
@@ -126,6 +134,7 @@ WORKLOADS: Mapping[str, NamedWorkload] = {
     "pressured": NamedWorkload(256, 2048, 6_000, 100_000, _chat(14.0)),
     "prefix": NamedWorkload(256, 2048, 30_000, 12_031, _mooncake, max_model_len=131_072, enable_prefix_caching=True),
     "fleet": NamedWorkload(256, 2048, 30_000, 200_000, _chat(120.0), replicas=16),
+    "disaggregated": NamedWorkload(256, 2048, 30_000, 100_000, _chat(40.0), replicas=4, prefill_replicas=4),
     "week": NamedWorkload(256, 2048, 30_000, 3_600_000, _week, replicas=2),
 }
 

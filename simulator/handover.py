@@ -1,5 +1,6 @@
 """What the fast engine leaves to the reference engine."""
 
+from simulator.admission import NO_LIMITS
 from simulator.config import EngineConfig
 from simulator.fleet import Fleet, Pool
 
@@ -16,7 +17,7 @@ def handed_over(fleet: Fleet) -> tuple[str, ...]:
             for config in configs
         ),
         "order": any(_order_unknown(pool) for pool in fleet.pools),
-        "transfer": fleet.disaggregated,
+        "transfer": fleet.disaggregated and not _knows_apart(fleet),
         "scheduler": any(_unknown(config, fleet) for config in configs),
         "overlap_scheduling": any(_unknown_overlap(config, fleet) for config in configs),
         "swap": any(config.swap is not None for config in configs),
@@ -56,3 +57,21 @@ def _unknown_overlap(config: EngineConfig, fleet: Fleet) -> bool:
     ends_early = bool(fleet.outages) or fleet.admission.expires
     intricate = ends_early or config.pipeline_stages > 1 or config.speculation is not None
     return config.overlap_scheduling and intricate
+
+
+def _knows_apart(fleet: Fleet) -> bool:
+    """Whether the fast engine knows how the mechanisms of a disaggregated fleet work together."""
+    configs = [pool.config for pool in fleet.pools]
+    return not (
+        fleet.controlled
+        or fleet.admission != NO_LIMITS
+        or any(
+            config.scheduler != "vllm_v1"
+            or config.order != "fcfs"
+            or config.overlap_scheduling
+            or config.swap is not None
+            or set(config.windows) != {None}
+            or pool.step_time.window_tokens > 0
+            for pool, config in zip(fleet.pools, configs, strict=True)
+        )
+    )

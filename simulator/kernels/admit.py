@@ -35,6 +35,7 @@ from simulator.kernels.state import (
     HIT_TOKENS,
     HITS,
     IN_ORDER,
+    INCOMING,
     LAST_AT,
     LAST_TOKEN,
     LENGTH,
@@ -87,7 +88,7 @@ def anyone_waiting(m: IntArray, rep: int) -> bool:
 @kernel
 def seat_open(m: IntArray, rep: int, running: int, budget: int) -> bool:
     """A seat and tokens are left, and a static batch still takes members."""
-    if running >= m[rep + MAX_SEQS] or budget <= 0:
+    if running + m[rep + INCOMING] >= m[rep + MAX_SEQS] or budget <= 0:
         return False
     return bool(m[rep + STATIC] == 0 or m[rep + BATCH_LEFT] > 0)
 

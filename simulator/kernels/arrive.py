@@ -15,11 +15,14 @@ from simulator.kernels.state import (
     POOL_HIGH,
     POOL_LONGEST,
     POOL_LOW,
+    POOL_ROLE,
+    PREFILL,
     PROMPT,
     READY,
     READY_COUNT,
     RECEIVED,
     REQUESTS,
+    SIDE,
     THINK,
     THINKING,
 )
@@ -93,9 +96,9 @@ def next_request(m: IntArray, times: IntArray, at_ps: int) -> int:
 
 @kernel
 def takes(m: IntArray, counts: Int32Array, pool: int, request: int) -> bool:
-    """Whether the pool's replicas take the request: by its prompt, and as one that they can serve."""
+    """Whether the pool's replicas take the request on this side: by its prompt, and as one that they can serve."""
     prompt = counts[PROMPT, request]
-    return bool(
-        m[pool + POOL_LOW] <= prompt <= m[pool + POOL_HIGH]
-        and prompt + counts[OUTPUT, request] <= m[pool + POOL_LONGEST]
-    )
+    if m[pool + POOL_ROLE] != m[SIDE]:
+        return False
+    output = counts[OUTPUT, request] if m[SIDE] != PREFILL else 1
+    return bool(m[pool + POOL_LOW] <= prompt <= m[pool + POOL_HIGH] and prompt + output <= m[pool + POOL_LONGEST])

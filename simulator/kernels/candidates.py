@@ -9,10 +9,13 @@ from typing import Final
 
 from simulator.kernels.arrive import takes
 from simulator.kernels.compile import kernel
+from simulator.kernels.handed import FITS
 from simulator.kernels.power import accepts
 from simulator.kernels.routers import LEAST_TOKENS
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
+    BY_FIT,
+    CHOOSY,
     CONTROL,
     EVEN,
     GANG_COUNT,
@@ -28,6 +31,7 @@ from simulator.kernels.state import (
     POOLS_END,
     PROMPT,
     ROUTER,
+    TRANSFER,
 )
 from simulator.kernels.tree import tree_key, tree_set, tree_top
 from simulator.steptime import IntArray
@@ -36,9 +40,17 @@ GANG_WORDS: Final = 2
 
 
 @kernel
+def _passes(m: IntArray, gang: int) -> bool:
+    """The replica is on, and one that computes the arriving prompt itself if only such are asked."""
+    if m[CONTROL] > 0 and not accepts(m, gang):
+        return False
+    return bool(m[CHOOSY] != BY_FIT or m[m[m[TRANSFER] + FITS] + gang] > 0)
+
+
+@kernel
 def willing(m: IntArray, gang: int) -> bool:
-    """The replica is on, where replicas come and go."""
-    return m[CONTROL] == 0 or accepts(m, gang)
+    """Whether a candidate can be chosen now, where not all of them can."""
+    return m[CHOOSY] == 0 or _passes(m, gang)
 
 
 @kernel
@@ -69,11 +81,11 @@ def candidate(m: IntArray, counts: Int32Array, request: int, place: int) -> int:
     for pool in range(m[POOLS], m[POOLS_END], POOL_SIZE):
         if not takes(m, counts, pool, request):
             continue
-        if m[CONTROL] == 0 and place >= m[pool + POOL_REPLICAS]:
+        if m[CHOOSY] == 0 and place >= m[pool + POOL_REPLICAS]:
             place -= m[pool + POOL_REPLICAS]
             continue
         for gang in range(m[pool + POOL_FIRST], m[pool + POOL_FIRST] + m[pool + POOL_REPLICAS]):
-            if m[CONTROL] == 0:
+            if m[CHOOSY] == 0:
                 return int(gang + place)
             if willing(m, gang):
                 if place == 0:

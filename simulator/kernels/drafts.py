@@ -6,8 +6,10 @@ Without drafts, in an engine that walks, one token comes out of each sequence th
 from simulator.hashing import mixed
 from simulator.kernels.accounts import add_gap
 from simulator.kernels.compile import kernel
+from simulator.kernels.fresh import emit_first
 from simulator.kernels.heap import heap_hasten
 from simulator.kernels.running import shift, tokens_made
+from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     BASE,
     CHUNK,
@@ -19,6 +21,7 @@ from simulator.kernels.state import (
     NEXT,
     NOBODY,
     REQUEST,
+    ROW_FRESH,
     STEP_CONTEXT,
     STEP_OUT,
     STEP_SEQS,
@@ -64,14 +67,17 @@ def draw(m: IntArray, rep: int) -> None:
 
 
 @kernel
-def keep(m: IntArray, rep: int) -> None:
+def keep(m: IntArray, w: Int32Array, times: IntArray, rep: int) -> None:
     """The step has ended and STEPS counts it: what is kept is computed; whose last token came out is due."""
     row = m[rep + HEAD]
     while row != NOBODY:
         emits = m[row + EMITS]
         shift(m, rep, row, emits - 1)
         if emits > 0:
-            add_gap(m, rep, m[CLOCK] - m[row + LAST_TOKEN], 1)
+            if m[row + ROW_FRESH] > 0:
+                emit_first(m, w, times, rep, row)
+            else:
+                add_gap(m, rep, m[CLOCK] - m[row + LAST_TOKEN], 1)
             m[row + LAST_TOKEN] = m[CLOCK]
         if m[row + DUE] == m[rep + STEPS]:
             heap_hasten(m, rep, row, m[rep + STEPS])

@@ -5,6 +5,7 @@ from simulator.kernels.arrive import end_request
 from simulator.kernels.candidates import change_load
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.endings import note_finish
+from simulator.kernels.handed import hand_over
 from simulator.kernels.late import stay_late, vacate
 from simulator.kernels.lines import charge
 from simulator.kernels.power import measure_end, measure_first_token
@@ -24,6 +25,7 @@ from simulator.kernels.state import (
     CONTROL,
     DECODING,
     FIRST_TOKEN,
+    HANDS_OVER,
     HEAD,
     HEAP,
     KEPT,
@@ -40,6 +42,7 @@ from simulator.kernels.state import (
     RANK,
     REQUEST,
     ROUTER,
+    SILENT,
     STEPS,
     TARGET,
 )
@@ -99,6 +102,8 @@ def _emit(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
         charge(m, row, 1)
     if m[row + MADE] == m[row + LENGTH]:
         _leave(m, w, times, counts, rep, row, m[row + COMPUTED])
+    elif m[rep + HANDS_OVER] > 0:
+        hand_over(m, times, counts, rep, row)
     else:
         join_decoding(m, rep, row)
 
@@ -116,8 +121,10 @@ def finish_chunks(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arra
         m[row + COMPUTED] += m[row + CHUNK]
         if m[rep + CACHING] > 0:
             offer_shared(m, w, rep, row, m[row + COMPUTED])
-        if m[row + COMPUTED] == m[row + TARGET]:
-            _emit(m, w, times, counts, rep, row)
-        else:
+        if m[row + COMPUTED] < m[row + TARGET]:
             m[chunks + m[rep + CHUNK_COUNT]] = row
             m[rep + CHUNK_COUNT] += 1
+        elif m[rep + HANDS_OVER] == SILENT:
+            hand_over(m, times, counts, rep, row)
+        else:
+            _emit(m, w, times, counts, rep, row)

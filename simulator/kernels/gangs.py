@@ -7,7 +7,7 @@ from typing import Final
 
 from simulator.kernels.accounts import add_product, turn_bin
 from simulator.kernels.compile import kernel
-from simulator.kernels.late import all_known
+from simulator.kernels.intake import busy, join_come, plan_apart
 from simulator.kernels.running import running_count, seats_taken
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.sglang import start_anew
@@ -26,6 +26,8 @@ from simulator.kernels.state import (
     HELD,
     IN_STEP,
     INBOX,
+    INCOMING,
+    INTAKE,
     KIND,
     KV_TOKENS_HIGH,
     LEADER,
@@ -41,6 +43,7 @@ from simulator.kernels.state import (
     SEAT_HIGH,
     SETTLED,
     STAGES,
+    TRANSFER,
     UNTIL,
 )
 from simulator.kernels.step import NO_STEP, plan_step, planned_ps, start_step, tokens_held
@@ -67,8 +70,8 @@ def entry_of(m: IntArray, leader: int) -> int:
         rep = member(m, gang, place)
         score = m[rep + OUTSTANDING]
         if m[gang + KIND] == IN_STEP:
-            waiting = m[rep + LINE + LINE_LENGTH] + m[rep + INBOX + LINE_LENGTH]
-            score = WAITING_WEIGHT * waiting + seats_taken(m, rep)
+            waiting = m[rep + LINE + LINE_LENGTH] + m[rep + INBOX + LINE_LENGTH] + m[rep + INTAKE + LINE_LENGTH]
+            score = WAITING_WEIGHT * waiting + seats_taken(m, rep) + m[rep + INCOMING]
         if place == 0 or score < least:
             chosen, least = rep, score
     return int(chosen)
@@ -77,13 +80,15 @@ def entry_of(m: IntArray, leader: int) -> int:
 @kernel
 def _plan(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, now_ps: int) -> int:
     """Schedule a step of the engine: how long it would take alone, 0 where nobody can compute anything."""
-    if m[rep + LINE + LINE_LENGTH] == 0 and running_count(m, rep) == 0 and all_known(m, rep):
+    if not busy(m, rep):
         start_anew(m, rep)
         return 0
-    if now_ps >= m[rep + BIN_END]:
-        turn_bin(m, rep, now_ps)
     m[rep + NOW] = now_ps
-    m[rep + PLAN_RUNNING] = plan_step(m, w, times, counts, rep)
+    if m[TRANSFER] > 0:
+        join_come(m, w, times, counts, rep)
+        m[rep + PLAN_RUNNING] = plan_apart(m, w, times, counts, rep)
+    else:
+        m[rep + PLAN_RUNNING] = plan_step(m, w, times, counts, rep)
     if m[rep + PLAN_RUNNING] == NO_STEP:
         return 0
     return planned_ps(m, rep)
@@ -91,6 +96,8 @@ def _plan(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
 
 @kernel
 def _start(m: IntArray, rep: int, duration_ps: int) -> None:
+    if m[rep + NOW] >= m[rep + BIN_END]:
+        turn_bin(m, rep, m[rep + NOW])
     start_step(m, rep, m[rep + PLAN_RUNNING], duration_ps)
     tree_set(m, m[EVENTS], m[rep + NUMBER], m[rep + END])
 
@@ -166,7 +173,7 @@ def _wait_for_stage(m: IntArray, gang: int, now_ps: int) -> None:
     free_ps = m[m[gang + STAGES]]
     for place in range(m[gang + MEMBERS]):
         rep = member(m, gang, place)
-        if m[rep + END] == FAR_PS and (m[rep + LINE + LINE_LENGTH] > 0 or running_count(m, rep) > 0):
+        if m[rep + END] == FAR_PS and busy(m, rep):
             if now_ps < free_ps < m[UNTIL]:
                 tree_set(m, m[EVENTS], m[rep + NUMBER], free_ps)
             return
@@ -192,7 +199,7 @@ def work_waits(m: IntArray) -> bool:
         gang = m[rep + GANG]
         if gang == 0 or m[gang + KIND] == IN_STEP or m[rep + END] != FAR_PS or m[m[gang + STAGES]] <= m[CLOCK]:
             continue
-        if m[rep + LINE + LINE_LENGTH] > 0 or running_count(m, rep) > 0:
+        if busy(m, rep):
             return True
     return False
 

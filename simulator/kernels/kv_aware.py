@@ -3,13 +3,17 @@
 from simulator.kernels.arrive import takes
 from simulator.kernels.candidates import willing
 from simulator.kernels.compile import kernel
+from simulator.kernels.pool import take
 from simulator.kernels.prefix import look_up
 from simulator.kernels.reached import list_reached
+from simulator.kernels.running import growth
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     BLOCK_SIZE,
     BLOCKS,
     CACHING,
+    CLOCK,
+    DECODING,
     END,
     EVENTS,
     FAR_PS,
@@ -17,8 +21,10 @@ from simulator.kernels.state import (
     FIRST_TOKEN,
     FREE,
     GANG_NUMBER,
+    HANDED_AT,
     HIT_TOKENS,
     KEPT,
+    LINE_BLOCKS,
     NOBODY,
     NONE,
     NOW,
@@ -36,22 +42,23 @@ from simulator.kernels.state import (
     RECORDS,
     RISE_PS,
     SETTLED,
+    TRANSFER,
 )
-from simulator.kernels.step import begin_step
+from simulator.kernels.step import begin_step, start_step
 from simulator.kernels.stretch import run_stretch, steps_until, stretch_ps
 from simulator.kernels.tree import tree_set
 from simulator.steptime import IntArray
 
 
 @kernel
-def catch_up(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, at_ps: int) -> None:
-    """Bring a replica in a stretch to `at_ps`: what has ended of it is counted, the step under way becomes a full one.
+def catch_up(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
+    """Bring a replica in a stretch to this instant: what has ended is counted, the step under way becomes a full one.
 
-    It computes what was planned: in a stretch nobody could enter, and nobody has come since.
+    It computes what was planned: in a stretch nobody could enter, and whoever has come since waits for the step's end.
     """
     if m[rep + PLANNED] == 0 or m[rep + END] == FAR_PS:
         return
-    first_ps, rise_ps = m[rep + FIRST_PS], m[rep + RISE_PS]
+    at_ps, first_ps, rise_ps = m[CLOCK], m[rep + FIRST_PS], m[rep + RISE_PS]
     ended = steps_until(first_ps, rise_ps, at_ps + 1 - m[rep + NOW], m[rep + PLANNED]) - 1
     if ended > 0:
         m[rep + PLANNED] = ended
@@ -61,13 +68,16 @@ def catch_up(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, re
     if m[rep + NOW] == at_ps:  # the next step begins at this instant too, but behind what arrives
         m[rep + END] = FAR_PS
         list_reached(m, rep)
+    elif m[TRANSFER] > 0:
+        take(m, w, rep, growth(m, rep))
+        start_step(m, rep, m[rep + DECODING], 0)
     else:
         begin_step(m, w, times, counts, rep)
     tree_set(m, m[EVENTS], m[rep + NUMBER], m[rep + END])
 
 
 @kernel
-def _uncached(m: IntArray, w: Int32Array, rep: int, request: int, prompt: int) -> int:
+def uncached_tokens(m: IntArray, w: Int32Array, rep: int, request: int, prompt: int) -> int:
     """Prompt tokens that the replica's cache does not hold."""
     if m[rep + CACHING] == 0:
         return prompt
@@ -76,8 +86,12 @@ def _uncached(m: IntArray, w: Int32Array, rep: int, request: int, prompt: int) -
 
 
 @kernel
-def least_cost(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, request: int, at_ps: int) -> int:
-    """The record of the engine with the least cost; notes the prompt tokens that its cache lacks."""
+def least_cost(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, request: int) -> int:
+    """The record of the engine with the least cost; notes the prompt tokens that its cache lacks.
+
+    Where the prompt has been computed elsewhere, only room counts, that promised to others included.
+    """
+    prefilled = m[TRANSFER] > 0 and times[HANDED_AT, request] >= 0
     prompt = int(counts[PROMPT, request])
     chosen, least, lacking = NONE, 0, 0
     for pool in range(m[POOLS], m[POOLS_END], POOL_SIZE):
@@ -88,10 +102,12 @@ def least_cost(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, 
             rep = m[m[RECORDS] + number]
             if not willing(m, m[rep + GANG_NUMBER]):
                 continue
-            catch_up(m, w, times, counts, rep, at_ps)
-            uncached = _uncached(m, w, rep, request, prompt)
-            room = (m[rep + BLOCKS] - m[rep + FREE]) * m[rep + BLOCK_SIZE]
-            cost = m[OVERLAP_PERCENT] * (m[rep + PENDING] + uncached) + 100 * room
+            catch_up(m, w, times, counts, rep)
+            room = (m[rep + BLOCKS] - m[rep + FREE] + m[rep + LINE_BLOCKS]) * m[rep + BLOCK_SIZE]
+            uncached, cost = 0, 100 * room
+            if not prefilled:
+                uncached = uncached_tokens(m, w, rep, request, prompt)
+                cost += m[OVERLAP_PERCENT] * (m[rep + PENDING] + uncached)
             if chosen == NONE or cost < least:
                 chosen, least, lacking = rep, cost, uncached
     counts[KEPT, request] = lacking

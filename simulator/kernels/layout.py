@@ -21,6 +21,7 @@ from simulator.kernels.power_layout import PowerLayout
 from simulator.kernels.prefix import TABLE_AT, TABLE_SIZE
 from simulator.kernels.runs import AFTER, BEFORE, HI, RUN_WORDS, Int32Array
 from simulator.kernels.slides import slide_words
+from simulator.kernels.transfer_layout import ROLES, TransferLayout, held_rows, role_fields
 from simulator.kernels.tree import tree_words
 from simulator.kernels.waiting import FIRST, LAST
 from simulator.kernels.windows import WINDOW_SIZE
@@ -28,6 +29,7 @@ from simulator.kernels.words import Words
 from simulator.records import ITL_BINS, ITL_SLICES, NEVER, SERIES_BINS, SERIES_SHIFT
 from simulator.reference.schedulers.sglang import CLIP_TOKENS, ratios
 from simulator.steptime import IntArray, StepTime
+from simulator.transfer import Role
 from simulator.workload import Workload
 
 NO_END_PS = 2**62
@@ -54,11 +56,12 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_
     """Everything empty, idle and free; `draws` for the router, `word` for drafts."""
     words, cache_words = Words(s.FLEET_SIZE), Words(RUN_WORDS)
     header = _fleet_header(fleet, workload, words, until_ps)
-    pools = [_PoolLayout(pool, workload, words, cache_words) for pool in fleet.pools]
+    pools = [_PoolLayout(fleet, pool, workload, words, cache_words) for pool in fleet.pools]
     router = FleetLayout(fleet, workload, words, cache_words)
     gate = GateLayout(fleet, workload, words)
     order = OrderLayout(fleet, workload, cache_words)
     header |= router.header | gate.header | order.header
+    transfer = TransferLayout(fleet, words) if fleet.disaggregated else None
     replicas, caches = [], []
     for number, place in enumerate(fleet.pool_of_replica):
         cache_at = cache_words.end
@@ -91,7 +94,8 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_
             w[end + BEFORE] = w[end + AFTER] = run
             w[run + BEFORE] = w[run + AFTER] = end
             w[run + HI] = fields[s.BLOCKS]
-            width, tables = fields[s.WIDTH] + 1, fields[s.MAX_SEQS] * fields[s.BLOCK_TABLES]
+            width, rows = fields[s.WIDTH] + 1, pools[fleet.pool_of_replica[number]].rows
+            tables = rows * fields[s.BLOCK_TABLES]
             place = fields[s.TABLES] + TABLE_AT
             m[place : place + tables * TABLE_SIZE : TABLE_SIZE] = fields[s.SCRATCH] + width * np.arange(1, tables + 1)
     router.write(m, w)
@@ -101,6 +105,8 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_
         _plant(m, int(m[s.HELD_TREE]), gate.tenants.size, s.FAR_PS)
     if control is not None:
         control.write(m, caches)
+    if transfer is not None:
+        transfer.write(m)
     times, counts = _columns(fleet, workload, router.kept(workload), gate, order)
     return Memory(m, w, times, counts, np.ascontiguousarray(draws, np.int64))
 
@@ -122,6 +128,8 @@ def _fleet_header(fleet: Fleet, workload: Workload, words: Words, until_ps: int 
         s.GAPS: words.take(ITL_SLICES * ITL_BINS),
         s.SERIES: words.take(SERIES_BINS * s.SUMS),
         s.SHIFT: SERIES_SHIFT,
+        s.NEXT_SENT: s.FAR_PS,
+        s.CHOOSY: s.BY_POWER if fleet.controlled else 0,
     }
 
 
@@ -140,8 +148,9 @@ def _plant(m: IntArray, tree: int, numbers: int, key: int) -> None:
 class _PoolLayout:
     """What the replicas of a pool share: their configuration's words, the step-time tables, the names of content."""
 
-    def __init__(self, pool: Pool, workload: Workload, words: Words, cache_words: Words) -> None:
-        self.pool, self.config = pool, pool.config.member
+    def __init__(self, fleet: Fleet, pool: Pool, workload: Workload, words: Words, cache_words: Words) -> None:
+        self.fleet, self.pool, self.config = fleet, pool, pool.config.member
+        self.rows = self.config.max_num_seqs + held_rows(pool, workload)
         config = self.config
         self.tables: list[IntArray] = [
             pool.step_time.tokens_ps[: config.max_num_batched_tokens + 1],
@@ -155,7 +164,7 @@ class _PoolLayout:
         self.longest_prompt = min(pool.max_prompt_tokens, longest_prompt_tokens(config))
         self.names: Names | None = None
         most = config.max_new_tokens or int(workload.output_tokens.max(initial=0))
-        self.fields = _config_fields(config, pool.step_time) | dict(
+        self.fields = _config_fields(config, pool.step_time, pool.role) | dict(
             zip((s.TOKENS_PS, s.SEATS_PS, s.CONTEXT_PS, s.THRESHOLDS, s.WINDOWS), self.tables_at, strict=True)
         )
         self.fields[s.CLIPS] = most > CLIP_TOKENS
@@ -188,7 +197,7 @@ class _PoolLayout:
             s.NEXT_PASS: s.FAR_PS,
             s.HEAP: words.take(2 * config.max_num_seqs),
             s.CHUNKS: words.take(config.max_num_seqs),
-            s.UNUSED_ROW: words.take(s.ROW_SIZE * config.max_num_seqs),
+            s.UNUSED_ROW: words.take(s.ROW_SIZE * self.rows),
             s.END: s.FAR_PS,
             s.LINE + FIRST: s.NONE,
             s.LINE + LAST: s.NONE,
@@ -199,14 +208,15 @@ class _PoolLayout:
             s.GAP_SHIFT: 0,
             s.BIN_END: 1 << SERIES_SHIFT,
         }
+        fields |= role_fields(self.fleet, self.pool, words)
         if self.names is not None:
             fields[s.QUEUE] = cache_words.take(RUN_WORDS)
             # The first run is all blocks; name_run and split may need one more than there are blocks for a moment.
             fields[s.UNUSED_RUN] = cache_words.take(RUN_WORDS * (config.num_blocks + 2)) + RUN_WORDS
             tables = len(config.windows)
             # Scratch room, and behind it the runs of each table of each row.
-            fields[s.SCRATCH] = cache_words.take((fields[s.WIDTH] + 1) * (1 + tables * config.max_num_seqs))
-            fields[s.TABLES] = words.take(TABLE_SIZE * tables * config.max_num_seqs)
+            fields[s.SCRATCH] = cache_words.take((fields[s.WIDTH] + 1) * (1 + tables * self.rows))
+            fields[s.TABLES] = words.take(TABLE_SIZE * tables * self.rows)
             fields[s.HEADS] = cache_words.take(self.names.count * tables)
             if s.TABLE_WINDOWS in fields:
                 fields[s.SLIDES] = words.take(
@@ -221,7 +231,7 @@ class _PoolLayout:
         """The shared parts, and the pool's record."""
         m[record + s.POOL_FIRST], m[record + s.POOL_FIRST_ENGINE] = first_gang, first_engine
         m[record + s.POOL_REPLICAS], m[record + s.POOL_MEMBERS] = self.pool.replicas, self.pool.config.gang
-        m[record + s.POOL_LONGEST] = self.longest
+        m[record + s.POOL_LONGEST], m[record + s.POOL_ROLE] = self.longest, ROLES[self.pool.role]
         m[record + s.POOL_LOW], m[record + s.POOL_HIGH] = self.pool.min_prompt_tokens, self.longest_prompt
         for offset, table in zip(self.tables_at, self.tables, strict=True):
             m[offset : offset + len(table)] = table
@@ -249,9 +259,11 @@ def _windows(config: EngineConfig, timed_tokens: int) -> IntArray:
     return np.array(rows, np.int64).ravel()
 
 
-def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
+def _config_fields(config: EngineConfig, step_time: StepTime, role: Role) -> dict[int, int]:
     size, scheduler = config.block_size, config.scheduler
     profile = _profile(config)
+    # Who joins from elsewhere takes of the budget: of several partly computed prompts not only the last may go without.
+    walks = config.speculation is not None or (role == "decode" and config.long_prefill_token_threshold > 0)
     return {
         s.MAX_SEQS: config.max_num_seqs,
         s.BUDGET: config.max_num_batched_tokens,
@@ -268,7 +280,7 @@ def _config_fields(config: EngineConfig, step_time: StepTime) -> dict[int, int]:
         s.CACHING: config.enable_prefix_caching,
         s.MAX_LEN: config.max_model_len,
         s.STEP_WINDOW: step_time.window_tokens,
-        s.WALKS: config.speculation is not None,
+        s.WALKS: walks,
         s.DRAFT_TOKENS: config.decode_tokens - 1,
         s.LOOKAHEAD: config.lookahead_tokens,
         s.MAX_JUMP: longest_jump(config, step_time),
@@ -350,14 +362,20 @@ def _columns(
 ) -> tuple[IntArray, Int32Array]:
     requests = len(workload)
     rows = s.TIMES if workload.think_ps is None else s.THINK + 1
-    times = np.zeros((max(rows, gate.times, order.times), requests), np.int64)
+    rows = max(rows, gate.times, order.times, s.SENT_PS + 1 if fleet.disaggregated else 0)
+    times = np.zeros((rows, requests), np.int64)
+    if fleet.disaggregated:
+        times[s.HANDED_AT] = NEVER
     times[s.ARRIVAL] = workload.arrival_ps
     times[s.ADMITTED : s.FINISH + 1] = NEVER
     if workload.think_ps is not None:
         times[s.THINK] = workload.think_ps
     rows = s.COUNTS if kept is None else s.KEPT + 1
     rows = max(rows, s.FAILOVERS + 1 if fleet.controlled else 0, gate.counts, order.counts)
+    rows = max(rows, s.HELD_ROW + 1 if fleet.disaggregated else 0)
     counts = np.zeros((rows, requests), np.int32)
+    if fleet.disaggregated:
+        counts[s.PREFILLED_BY] = s.NONE
     if kept is not None:
         counts[s.KEPT] = kept
     counts[s.PROMPT], counts[s.OUTPUT] = workload.prompt_tokens, workload.output_tokens

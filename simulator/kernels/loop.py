@@ -1,8 +1,8 @@
 """The fast engine's loop: from instant to instant, a bounded number of them per call.
 
-At each instant, as in the reference: the steps that end there are settled, requests whose time has passed are let go,
-replicas come and go, then what stands at the gate or arrives there is received, then every replica that has no step
-under way and something to compute begins one.
+At each instant, as in the reference: the steps that end there are settled, KV comes in, requests whose time has passed
+are let go, replicas come and go, then what has been prefilled, stands at the gate or arrives there is received, then
+every replica that has no step under way and something to compute begins one.
 """
 
 from simulator.kernels.accounts import tell_series, turn_bin
@@ -12,11 +12,12 @@ from simulator.kernels.compile import entry, inlined, kernel
 from simulator.kernels.control import act, next_control_ps
 from simulator.kernels.expire import expire_reached
 from simulator.kernels.gangs import begin_gang, work_waits
+from simulator.kernels.intake import begin_apart, come_in
 from simulator.kernels.late import all_known
 from simulator.kernels.pointers import arena, columns
 from simulator.kernels.power import MOST_STARTS, STARTS_COUNT
-from simulator.kernels.reached import list_reached
-from simulator.kernels.receive import let_in_held, open_gate, receive
+from simulator.kernels.reached import list_reached, order_reached
+from simulator.kernels.receive import hand_on, let_in_held, open_gate, receive
 from simulator.kernels.running import running_count
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.sglang import start_anew
@@ -35,6 +36,7 @@ from simulator.kernels.state import (
     LIMITED,
     LISTED,
     MORE,
+    NEXT_SENT,
     NOW,
     NUMBER,
     PLANNED,
@@ -45,6 +47,7 @@ from simulator.kernels.state import (
     REPLICAS,
     SETTLED,
     TENANTS,
+    TRANSFER,
     UNTIL,
 )
 from simulator.kernels.step import begin_step, settle_step
@@ -84,12 +87,16 @@ def _begin(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep:
 
 @inlined
 def _begin_reached(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, now_ps: int) -> None:
+    if m[TRANSFER] > 0:
+        order_reached(m)
     for place in range(m[REACHED], m[REACHED] + m[REACHED_COUNT]):
         rep = m[place]
         m[rep + LISTED] = 0
         if now_ps < m[UNTIL]:
             if m[rep + GANG] != 0:
                 begin_gang(m, w, times, counts, m[rep + GANG], now_ps)
+            elif m[TRANSFER] > 0:
+                begin_apart(m, w, times, counts, rep, now_ps)
             else:
                 _begin(m, w, times, counts, rep, now_ps)
     m[REACHED_COUNT] = 0
@@ -107,11 +114,14 @@ def _control_ps(m: IntArray, end_ps: int, arrival_ps: int) -> int:
 def _before_arrivals(
     m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, now_ps: int
 ) -> None:
-    """Whose time has passed is let go, replicas come and go, and who stands at the gate enters where that may be."""
+    """Whose time has passed is let go, replicas come and go, and who was prefilled or stands at the gate enters."""
     if m[EXPIRES] > 0:
         expire_reached(m, w, times, counts, now_ps)
     if m[CONTROL] > 0:
         act(m, w, times, counts)
+    if m[TRANSFER] > 0:
+        hand_on(m, w, times, counts, draws, now_ps)
+    if m[CONTROL] > 0:
         open_gate(m, w, times, counts, draws, now_ps)
     if m[TENANTS] > 0:
         let_in_held(m, w, times, counts, draws, now_ps)
@@ -123,7 +133,7 @@ def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dr
     for _ in range(instants):
         end_ps = tree_key(m, events, tree_top(m, events))
         arrival_ps = next_arrival_ps(m, times)
-        other_ps = min(arrival_ps, _control_ps(m, end_ps, arrival_ps))
+        other_ps = min(arrival_ps, m[NEXT_SENT], _control_ps(m, end_ps, arrival_ps))
         now_ps = min(end_ps, other_ps)
         if end_ps == FAR_PS and (other_ps == FAR_PS or other_ps >= m[UNTIL]):
             if other_ps != FAR_PS or work_waits(m):
@@ -137,7 +147,9 @@ def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dr
         while end_ps == now_ps:
             _settle(m, w, times, counts, m[m[RECORDS] + tree_top(m, events)])
             end_ps = tree_key(m, events, tree_top(m, events))
-        if m[LIMITED] > 0 or m[CONTROL] > 0:
+        if m[NEXT_SENT] <= now_ps:
+            come_in(m, w, times, counts, now_ps)
+        if m[LIMITED] > 0 or m[CONTROL] > 0 or m[TRANSFER] > 0:
             _before_arrivals(m, w, times, counts, draws, now_ps)
         while next_arrival_ps(m, times) <= now_ps:
             receive(m, w, times, counts, draws, now_ps)

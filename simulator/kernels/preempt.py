@@ -1,6 +1,7 @@
 """Preemption by recompute: when the pool cannot hold the next step, the tail of the running list gives way."""
 
 from simulator.kernels.compile import inlined, kernel
+from simulator.kernels.fresh import drop_fresh
 from simulator.kernels.lines import rejoin_line
 from simulator.kernels.pool import blocks_for, give_back
 from simulator.kernels.residue import residue
@@ -34,6 +35,8 @@ from simulator.kernels.state import (
     RANK,
     REQUEST,
     RESTED,
+    ROW_FRESH,
+    ROW_HELD,
     SEAT,
     SETTLED,
     STEPS,
@@ -94,7 +97,9 @@ def last_token_ps(m: IntArray, rep: int, row: int) -> int:
 @kernel
 def stop_decoding(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, row: int) -> None:
     m[row + MADE] = tokens_made(m, rep, row)
-    if m[rep + WALKS] == 0:
+    if m[row + ROW_FRESH] > 0:
+        drop_fresh(m, rep, row, blocks_for(m, rep, m[row + BASE] + m[rep + STEPS]))
+    elif m[rep + WALKS] == 0:
         m[row + LAST_TOKEN] = last_token_ps(m, rep, row)
     _stop(m, w, times, counts, rep, row, leave_decoding(m, rep, row))
 
@@ -149,6 +154,15 @@ def chunk_blocks(m: IntArray, rep: int, row: int) -> int:
     return blocks_for(m, rep, computed + m[row + CHUNK]) - blocks_for(m, rep, computed)
 
 
+@kernel
+def _begun_by(m: IntArray, rep: int, row: int) -> int:
+    """Blocks that the decoding row takes for the next step: those that it begins and does not have yet."""
+    computed = m[row + BASE] + m[rep + STEPS]
+    if residue(m, rep, computed) > 0 or m[row + ROW_HELD] > blocks_for(m, rep, computed):
+        return 0
+    return int(m[rep + BLOCK_TABLES])
+
+
 @inlined
 def make_room(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> bool:
     """Preempt from the tail until what is left of the running list has its blocks; says whether anyone fell.
@@ -164,8 +178,7 @@ def make_room(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, r
             needed -= chunk_blocks(m, rep, last)
             stop_chunk(m, w, times, counts, rep, m[rep + CHUNKS] + m[rep + CHUNK_COUNT] - 1)
         else:
-            if residue(m, rep, m[tail + BASE] + m[rep + STEPS]) == 0:
-                needed -= m[rep + BLOCK_TABLES]
+            needed -= _begun_by(m, rep, tail)
             stop_decoding(m, w, times, counts, rep, tail)
         fell = True
     return fell

@@ -6,12 +6,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.fleet import Fleet
+from simulator.fleet import Fleet, Pool
 from simulator.kernels import state as s
 from simulator.kernels.endings import IN_TIME, OUTCOME_UNIT
-from simulator.kernels.layout import Memory
+from simulator.kernels.layout import Memory, longest_tokens
 from simulator.kernels.power_layout import Start, paid_ps
 from simulator.kernels.runs import Int32Array
+from simulator.kernels.transfer_layout import close_transfers, on_their_way
 from simulator.records import (
     FINISHED,
     ITL_BINS,
@@ -40,6 +41,7 @@ def read_log(fleet: Fleet, workload: Workload, memory: Memory, starts: Sequence[
     gaps = int(m[s.GAPS])
     itl_slice, itl_upper_ps, itl_count = pack_itl(m[gaps : gaps + ITL_SLICES * ITL_BINS].reshape(ITL_SLICES, ITL_BINS))
     waiting_ps = _close_waiting(memory)
+    transfer_wait_ps = close_transfers(m, times, counts) if fleet.disaggregated else 0
     ends = _ends(fleet, workload, memory)
     return EventLog(
         arrival_ps=times[s.ARRIVAL],
@@ -53,15 +55,19 @@ def read_log(fleet: Fleet, workload: Workload, memory: Memory, starts: Sequence[
         preemptions=_widened(counts[s.PREEMPTIONS]),
         preempted_ps=times[s.PREEMPTED_PS],
         failovers=_widened(counts[s.FAILOVERS]) if fleet.controlled else np.zeros(len(workload), np.int64),
-        transfer_ps=np.zeros(len(workload), np.int64),
+        transfer_ps=times[s.SENT_PS] if fleet.disaggregated else np.zeros(len(workload), np.int64),
         replica=_replicas(counts[s.REPLICA]),
-        prefill_replica=np.broadcast_to(np.int64(NEVER), len(workload)),
+        prefill_replica=(
+            counts[s.PREFILLED_BY].astype(np.int64)
+            if fleet.disaggregated
+            else np.broadcast_to(np.int64(NEVER), len(workload))
+        ),
         outcome=ends.outcome,
         reason=ends.reason,
         end_ps=int(m[s.CLOCK]),
         request_ps=fleet.pools[0].step_time.request_ps,
         waiting_ps=waiting_ps,
-        transfer_wait_ps=0,
+        transfer_wait_ps=transfer_wait_ps,
         replicas=tuple(
             _totals(m, rep, place) for rep, place in zip(memory.replicas(), fleet.pool_of_replica, strict=True)
         ),
@@ -118,9 +124,21 @@ def _ends(fleet: Fleet, workload: Workload, memory: Memory) -> _Ends:
 
 
 def _reasons(fleet: Fleet, prompt: Int32Array, output: Int32Array) -> Int8Array:
-    """Why these were refused: by the first pool that takes prompts of their length, if one does."""
+    """Why these were refused; where prompts and outputs are computed apart: for the prompt, else for the output."""
+    if not fleet.disaggregated:
+        return _refusals(fleet.pools, prompt, output)
+    prefill, decode = ([pool for pool in fleet.pools if pool.role == role] for role in ("prefill", "decode"))
+    served = np.zeros(prompt.size, np.bool_)
+    for pool in prefill:
+        takes = (pool.min_prompt_tokens <= prompt) & (prompt <= pool.max_prompt_tokens)
+        served |= takes & (prompt + 1 <= longest_tokens(pool.config.member))
+    return np.where(served, _refusals(decode, prompt, output), _refusals(prefill, prompt, np.ones_like(prompt)))
+
+
+def _refusals(pools: Sequence[Pool], prompt: Int32Array, output: Int32Array) -> Int8Array:
+    """By the first pool that takes prompts of their length, if one does."""
     reason = np.full(prompt.size, NO_POOL, np.int8)
-    for pool in reversed(fleet.pools):
+    for pool in reversed(pools):
         takes = (pool.min_prompt_tokens <= prompt) & (prompt <= pool.max_prompt_tokens)
         too_long = prompt + output > pool.config.max_model_len
         reason[takes] = np.where(too_long, TOO_LONG_FOR_CONTEXT, TOO_LONG_FOR_POOL)[takes]
@@ -130,6 +148,9 @@ def _reasons(fleet: Fleet, prompt: Int32Array, output: Int32Array) -> Int8Array:
 def _count_seated(memory: Memory, generated: IntArray) -> None:
     """Tokens made so far by those who still had a seat when the run was stopped."""
     m, counts = memory.m, memory.counts
+    if m[s.TRANSFER]:
+        sent = on_their_way(counts)
+        generated[sent] = memory.times[s.FIRST_TOKEN, sent] != NEVER
     if m[s.CARRIES]:
         lost = memory.times[s.STRANDED_AT] != NEVER
         generated[lost] = counts[s.CARRIED, lost]

@@ -6,20 +6,24 @@ from simulator.kernels.compile import kernel
 from simulator.kernels.dues import watch
 from simulator.kernels.endings import IN_TIME, REJECTED_CAP, REJECTED_KV, REJECTED_QUEUE, end_without, lateness
 from simulator.kernels.gate import hold_at_gate, leave_gate, lets_in, next_held
+from simulator.kernels.handed import HANDED
+from simulator.kernels.intake import receive_prefilled
 from simulator.kernels.lines import note_joined, stand_last
 from simulator.kernels.power import STRANDED, wake
 from simulator.kernels.reached import list_reached
-from simulator.kernels.route import LATE, NONE_ON, route
+from simulator.kernels.route import LATE, NONE_ON, choose, route
 from simulator.kernels.routers import KV_AWARE
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     BLOCKS,
     CONTROL,
+    DECODE,
     END,
     EVENTS,
     EXPIRES,
     FAR_PS,
     FREE,
+    HANDS_OVER,
     HOLDS,
     INBOX,
     KEPT,
@@ -34,10 +38,13 @@ from simulator.kernels.state import (
     OVERLAPS,
     PENDING,
     PLANNED,
+    PREFILLED_BY,
     REPLICA,
     ROUTER,
+    SIDE,
     STEPS,
     TENANTS,
+    TRANSFER,
 )
 from simulator.kernels.stretch import begun_blocks, cut_stretch, ended_steps
 from simulator.kernels.tree import tree_set
@@ -112,7 +119,7 @@ def dispatch(
     m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, request: int, at_ps: int
 ) -> None:
     """Send the request to a replica; without any on it is stranded, and one that no replica can serve ends here."""
-    rep = route(m, w, times, counts, draws, request, at_ps)
+    rep = route(m, w, times, counts, draws, request)
     if m[LIMITED] > 0 and rep != NONE and rep != NONE_ON and _turned_away(m, times, counts, rep, request, at_ps):
         return
     if rep == NONE:
@@ -123,6 +130,8 @@ def dispatch(
         wake(m, counts, request, at_ps)
         return
     counts[REPLICA, request] = m[rep + NUMBER]
+    if m[rep + HANDS_OVER] > 0:
+        counts[PREFILLED_BY, request] = m[rep + NUMBER]
     change_load(m, counts, rep, request, 1)
     if m[rep + ORDERED] > 0:
         note_joined(m, counts, rep, request)
@@ -161,3 +170,13 @@ def open_gate(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, d
     stranded = m[CONTROL] + STRANDED
     for _ in range(m[stranded + LINE_LENGTH]):
         dispatch(m, w, times, counts, draws, pop_front(m, counts, stranded), at_ps)
+
+
+@kernel
+def hand_on(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, at_ps: int) -> None:
+    """Route what has been prefilled, in order."""
+    handed = m[TRANSFER] + HANDED
+    m[SIDE] = DECODE
+    for _ in range(m[handed + LINE_LENGTH]):
+        request = pop_front(m, counts, handed)
+        receive_prefilled(m, counts, choose(m, w, times, counts, draws, request), request, at_ps)

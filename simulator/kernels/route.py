@@ -19,11 +19,16 @@ from simulator.kernels.compile import kernel
 from simulator.kernels.endings import IN_TIME, lateness
 from simulator.kernels.gangs import entry_of
 from simulator.kernels.kv_aware import least_cost
+from simulator.kernels.local import choose_side
 from simulator.kernels.routers import KV_AWARE, POWER_OF_TWO, PREFIX_AFFINE, RANDOM, ROUND_ROBIN, SESSION_AFFINE
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
+    BY_POWER,
+    CHOOSY,
+    CLOCK,
     CONTROL,
     CREDITS,
+    DECODE,
     EXPIRES,
     GANGS,
     KEPT,
@@ -36,6 +41,8 @@ from simulator.kernels.state import (
     POOLS_END,
     PROMPT,
     ROUTER,
+    SIDE,
+    TRANSFER,
     TURN,
     UNEVEN_PERCENT,
     UNEVEN_REQUESTS,
@@ -92,12 +99,18 @@ def _drawn(m: IntArray, counts: Int32Array, request: int, draw: int) -> int:
 
 
 @kernel
+def _draw(m: IntArray, draws: IntArray, request: int, place: int) -> int:
+    """One of the request's random numbers: two for each of its ways."""
+    return int(draws[request, place + 2 if m[SIDE] == DECODE else place])
+
+
+@kernel
 def _better_of_two(m: IntArray, counts: Int32Array, draws: IntArray, request: int, count: int) -> int:
-    place = draws[request, 0] % count
+    place = _draw(m, draws, request, 0) % count
     one = candidate(m, counts, request, place)
     if count == 1:
         return one
-    other_place = draws[request, 1] % (count - 1)
+    other_place = _draw(m, draws, request, 1) % (count - 1)
     if other_place >= place:
         other_place += 1
     other = candidate(m, counts, request, other_place)
@@ -135,7 +148,7 @@ def _gang(m: IntArray, w: Int32Array, counts: Int32Array, draws: IntArray, reque
     if router == ROUND_ROBIN:
         return _in_turn(m, counts, request, count)
     if router == RANDOM:
-        return _drawn(m, counts, request, draws[request, 0])
+        return _drawn(m, counts, request, _draw(m, draws, request, 0))
     if router == POWER_OF_TWO:
         return _better_of_two(m, counts, draws, request, count)
     if router == PREFIX_AFFINE:
@@ -146,21 +159,31 @@ def _gang(m: IntArray, w: Int32Array, counts: Int32Array, draws: IntArray, reque
 
 
 @kernel
-def route(
-    m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, request: int, at_ps: int
-) -> int:
+def choose(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, request: int) -> int:
     """The record of the engine that takes the request; NONE: no replica can serve it, NONE_ON: none that can is on,
     LATE: its time has passed."""
     count = candidates(m, counts, request)
     if count == 0:
         return NONE
-    if m[CONTROL] > 0:
+    if m[CHOOSY] > 0:
         count = candidates_on(m, counts, request)
         if count == 0:
             return NONE_ON
-    if m[EXPIRES] > 0 and lateness(m, times, request, at_ps) != IN_TIME:
+    if m[EXPIRES] > 0 and lateness(m, times, request, m[CLOCK]) != IN_TIME:
         return LATE
     if m[ROUTER] == KV_AWARE:
-        return least_cost(m, w, times, counts, request, at_ps)
+        return least_cost(m, w, times, counts, request)
     gang = _gang(m, w, counts, draws, request, count)
     return entry_of(m, m[m[GANGS] + GANG_WORDS * gang])
+
+
+@kernel
+def route(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, request: int) -> int:
+    """As `choose`, for an arriving request."""
+    if m[TRANSFER] == 0:
+        return choose(m, w, times, counts, draws, request)
+    if not choose_side(m, w, times, counts, request):
+        return NONE
+    rep = choose(m, w, times, counts, draws, request)
+    m[CHOOSY] = BY_POWER if m[CONTROL] > 0 else 0
+    return rep

@@ -32,6 +32,7 @@ from simulator.kernels.state import (
     NOBODY,
     ORDER,
     ORDERED,
+    PREPAID,
     PREV,
     RANK,
     ROW_HELD,
@@ -51,8 +52,8 @@ from simulator.steptime import IntArray
 
 @kernel
 def growth(m: IntArray, rep: int) -> int:
-    """Blocks that the decoding sequences begin in the next step."""
-    return int(m[m[rep + HIST] + residue(m, rep, m[rep + STEPS])])
+    """Blocks that the decoding sequences take for the next step: those that they begin and do not have yet."""
+    return int(m[m[rep + HIST] + residue(m, rep, m[rep + STEPS])] - m[rep + PREPAID])
 
 
 @kernel

@@ -69,6 +69,10 @@ SENT: Final = 35
 SENT_WORDS: Final = 36
 SENT_TOKENS: Final = 37
 WORD: Final = 40  # a hash of the run's random bits, for drafts
+TRANSFER: Final = 41  # see `handed.py`; 0: prompts are decoded where they are prefilled
+NEXT_SENT: Final = 42  # when the next KV transfer ends; FAR_PS: none is under way
+SIDE: Final = 43  # which replicas the router chooses among: by their role,
+CHOOSY: Final = 44  # and one by one: those that are on, or where the arriving prompt is short; 0: all of that role
 LIMITED: Final = 48  # 1: not everybody is let in, or stays, see `gate.py` and `expire.py`
 EXPIRES: Final = 49  # 1: requests are dropped when their time has passed
 TIMEOUT: Final = 50  # time after arrival, present where LIMITED is
@@ -79,6 +83,16 @@ CARRIES: Final = 55  # 1: requests may lose their row and keep what they have in
 HELD_TREE: Final = 54  # tree of tenants by their first held request, those with room
 FLEET_SIZE: Final = 60
 
+ANY: Final = 0  # sides, and roles of pools: the fleet is not disaggregated,
+PREFILL: Final = 1
+DECODE: Final = 2
+
+BY_POWER: Final = 1
+BY_FIT: Final = 2
+
+TELLING: Final = 1
+SILENT: Final = 2
+
 # --- pool -----------------------------------------------------------------------------------------------------
 POOL_FIRST: Final = 0  # number of its first gang
 POOL_REPLICAS: Final = 1
@@ -87,6 +101,7 @@ POOL_LOW: Final = 3  # prompts that the router sends there
 POOL_HIGH: Final = 4  # and that it can serve
 POOL_MEMBERS: Final = 5  # engines of a gang
 POOL_FIRST_ENGINE: Final = 6
+POOL_ROLE: Final = 7
 POOL_SIZE: Final = 8
 
 # --- gang, where it is more than one engine, see `gangs.py` -----------------------------------------------------
@@ -204,6 +219,17 @@ STEP_OUT: Final = 103  # and tokens that come out
 # --- replica: stepping in full (see `walk.py`) ------------------------------------------------------------------
 WALKS: Final = 104  # 1: every step is a full one, for which the running list is walked; 2: for a while
 ANSWERS: Final = 105  # 1: with a prefix cache, content of answers too is told
+# --- replica: prefill and decode apart (see `handed.py`, `intake.py`) -------------------------------------------
+INCOMING: Final = 108  # seats kept for requests whose KV is on its way here, or has come and waits for a step
+AWAY_TOKENS: Final = 109  # computed tokens in the blocks of requests on their way, from here or to here
+INTAKE: Final = 110  # line of requests that want room for their KV: three words, see `waiting.py`
+COME: Final = 113  # first and last row whose KV has come, linked by NEXT
+COME_LAST: Final = 114
+FRESH: Final = 115  # table of rows that joined with the step under way,
+FRESH_COUNT: Final = 116
+PREPAID: Final = 117  # blocks that they begin in it and hold already
+LINE_BLOCKS: Final = 118  # blocks that the requests in INTAKE will take, hits not counted
+HANDS_OVER: Final = 119  # 0: it decodes; else it computes prompts only, and emits the first token, or not (SILENT)
 # --- replica: other schedulers than vLLM's V1 (see `profiles.py`) -------------------------------------------------
 PROFILE: Final = 120  # who is asked first; STEPS_AS_V1: running requests are
 WHOLE: Final = 121  # 1: a prompt takes all its blocks at its admission
@@ -299,6 +325,7 @@ OFFERED: Final = 16  # blocks in runs, of each table: leading ones that others c
 ROW_BEGAN: Final = 18  # 1: that block has been offered
 ROW_HELD: Final = 19  # with drafts: blocks that it holds; else those that it took at admission
 EMITS: Final = 20  # decoding with drafts: tokens that come out of the step under way, of CHUNK in it
+ROW_FRESH: Final = 24  # 1: it stands in FRESH, or has no token yet in an engine that walks
 PAYER: Final = 36  # whose it is, in an engine that is ORDERED
 ROW_PROMISED: Final = 30  # blocks that it takes with its greatest output, where these are guaranteed
 BEYOND: Final = 31  # greatest output less the one asked for, where outputs are estimated
@@ -319,6 +346,8 @@ STRANDED_AT: Final = 7  # and since when it is without a seat
 DUE_AT: Final = 8  # present where LIMITED is: where the request stands in a heap of `dues.py`,
 DEADLINE_PS: Final = 9  # and how long after its arrival it must be admitted
 LIMITED_TIMES: Final = 10
+HANDED_AT: Final = 10  # present where TRANSFER is: when a request's prompt had been computed,
+SENT_PS: Final = 11  # and from then to its KV being where it is decoded
 TIMES: Final = 5
 
 PROMPT: Final = 0
@@ -341,6 +370,8 @@ JOINED: Final = 15  # present where CARRIES is: how many had come to its engine 
 CLASS: Final = 16  # a number for its priority class,
 MATCH: Final = 17  # and tokens that the cache held of it
 CARRIED_COUNTS: Final = 18
+PREFILLED_BY: Final = 18  # present where TRANSFER is: the engine that computed the prompt,
+HELD_ROW: Final = 19  # and the row that holds its blocks there; NOBODY again when it runs where it is decoded
 COUNTS: Final = 7
 
 # --- advance's answers ----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from simulator.kernels.admit import admit, anyone_waiting, form_static_batch
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.drafts import keep
 from simulator.kernels.finish import finish_chunks, finish_due
+from simulator.kernels.fresh import settle_fresh
 from simulator.kernels.late import all_known, empty_inbox, late_context, retire
 from simulator.kernels.lines import arrange
 from simulator.kernels.overlap import run_with_late
@@ -18,6 +19,7 @@ from simulator.kernels.runs import Int32Array
 from simulator.kernels.sglang import compute_late, decode, prefill, start_anew
 from simulator.kernels.state import (
     AREA_HIGH,
+    AWAY_TOKENS,
     BATCH_LEFT,
     BELOW,
     BLOCKS,
@@ -27,6 +29,7 @@ from simulator.kernels.state import (
     CHUNK_COUNT,
     CHUNKS,
     CLOSED,
+    COME,
     COMPUTED,
     CONTEXT,
     CONTEXT_PS,
@@ -34,8 +37,11 @@ from simulator.kernels.state import (
     DECODING,
     END,
     FREE,
+    FRESH_COUNT,
     KV_TOKENS_HIGH,
     LATE_COUNT,
+    NEXT,
+    NOBODY,
     NOW,
     ORDER,
     ORDERED,
@@ -59,6 +65,7 @@ from simulator.kernels.state import (
     STEPS,
     STEPS_AS_V1,
     SUMMED,
+    TARGET,
     TOKENS_PS,
     VAIN,
     WALKS,
@@ -249,12 +256,16 @@ def planned_ps(m: IntArray, rep: int) -> int:
 
 @kernel
 def tokens_held(m: IntArray, rep: int) -> int:
-    """Tokens computed of those who run, between steps; shared ones count once."""
-    computed = m[rep + CONTEXT]
+    """Tokens in blocks between steps: of those who run, and of those on their way; shared ones count once."""
+    computed = m[rep + CONTEXT] + m[rep + AWAY_TOKENS]
     for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
         computed += m[m[place] + COMPUTED]
     if m[rep + LATE_COUNT] > 0:
         computed += late_context(m, rep, False)
+    row = m[rep + COME]
+    while row != NOBODY:
+        computed += m[row + TARGET] - m[row + COMPUTED]
+        row = m[row + NEXT]
     return tokens_in_blocks(m, rep, computed)
 
 
@@ -267,7 +278,8 @@ def start_step(m: IntArray, rep: int, running: int, duration_ps: int) -> None:
     emitted = tokens_out(m, rep)
     if m[rep + LATE_COUNT] > 0:
         idle += late_context(m, rep, False)
-    tokens = tokens_in_blocks(m, rep, m[rep + CONTEXT] + emitted + context + prefill + idle)
+    computed = m[rep + CONTEXT] + m[rep + AWAY_TOKENS] + emitted + context + prefill + idle
+    tokens = tokens_in_blocks(m, rep, computed)
     m[rep + PLANNED] = 0
     m[rep + END] = m[rep + NOW] + duration_ps
     m[rep + BUSY] += duration_ps
@@ -277,11 +289,11 @@ def start_step(m: IntArray, rep: int, running: int, duration_ps: int) -> None:
     add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], duration_ps)
     add_product(m, rep + KV_TOKENS_HIGH, tokens, duration_ps)
     note_peak(m, rep, tokens)
-    if emitted > 0 and m[rep + WALKS] == 0:
+    if emitted > m[rep + FRESH_COUNT] and m[rep + WALKS] == 0:
         if m[rep + RESTED] > 0:
             add_rested_gaps(m, rep)
         else:
-            add_gap(m, rep, m[rep + END] - m[rep + SETTLED], emitted)
+            add_gap(m, rep, m[rep + END] - m[rep + SETTLED], emitted - m[rep + FRESH_COUNT])
 
 
 @inlined
@@ -296,6 +308,8 @@ def settle_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
         m[rep + CONTEXT] += m[rep + DECODING]
         m[rep + WINDOW_CONTEXT] += m[rep + BELOW]
         if m[rep + WALKS] > 0:
-            keep(m, rep)
+            keep(m, w, times, rep)
+    if m[rep + FRESH_COUNT] > 0:
+        settle_fresh(m, w, times, rep)
     finish_chunks(m, w, times, counts, rep)
     finish_due(m, w, times, counts, rep, m[rep + ORDER])

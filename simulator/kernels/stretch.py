@@ -23,6 +23,7 @@ from simulator.kernels.state import (
     AREA_HIGH,
     ASKED,
     ASKS,
+    AWAY_TOKENS,
     BELOW,
     BIN_END,
     BLOCK_BITS,
@@ -347,7 +348,7 @@ def _note_peaks(m: IntArray, rep: int, steps: int, tokens: int) -> None:
 def _tokens(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
     """Adds tokens held x time; returns the tokens at the end. Every step adds one to each table."""
     each_step = m[rep + DECODING] * m[rep + BLOCK_TABLES]
-    first = tokens_in_blocks(m, rep, m[rep + CONTEXT] + m[rep + DECODING])
+    first = tokens_in_blocks(m, rep, m[rep + CONTEXT] + m[rep + AWAY_TOKENS] + m[rep + DECODING])
     sum_j = steps * (steps - 1) >> 1
     sum_jj = sum_j * (2 * steps - 1) // 3
     add_product(m, rep + KV_TOKENS_HIGH, first, total_ps)

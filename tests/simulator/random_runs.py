@@ -364,3 +364,37 @@ def disaggregated_runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[Fl
         admission=draw(admissions(several[0].step_time)) if draw(st.booleans()) else NO_LIMITS,
     )
     return fleet, draw(fleet_workloads(fleet.pools))
+
+
+@st.composite
+def crowded_disaggregated_runs(draw: st.DrawFn) -> tuple[Fleet, Workload]:
+    """As above, with pools that hold hardly more than the longest request, bursts, and prompts that share much."""
+    fleet, workload = draw(disaggregated_runs(draw(st.sampled_from([None, True]))))
+    several = tuple(
+        replace(
+            pool,
+            config=replace(
+                pool.config,
+                num_blocks=(-(-MAX_LENGTH // pool.config.block_size) + draw(st.integers(0, 4)))
+                * pool.config.pipeline_stages,
+                reserve_full_isl=True,  # else prompts that begin too early fall, and begin, until KV has left
+            ),
+            min_prompt_tokens=1,
+            max_prompt_tokens=ANY_LENGTH,
+        )
+        for pool in fleet.pools
+    )
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    count = len(workload)
+    prompt, output = rng.integers(8, 25, count), rng.integers(1, draw(st.sampled_from([3, 24])) + 1, count)
+    workload = replace(
+        workload,
+        arrival_ps=workload.arrival_ps // draw(st.sampled_from([1, 10])),
+        prompt_tokens=prompt,
+        output_tokens=output,
+        prefix_group=rng.integers(0, 2, count),
+        prefix_tokens=prompt - rng.integers(0, 8, count),
+        block_hashes=None,
+        front_tokens=None,
+    )
+    return replace(fleet, pools=several), workload

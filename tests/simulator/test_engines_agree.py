@@ -1,14 +1,25 @@
 """The fast engine gives the reference's log, bit for bit, under every policy."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import EngineConfig, EventLog, Fleet, Pool, StepTime, Workload, simulate_fleet
+from simulator.admission import NO_LIMITS
 from simulator.engine import Engine
-from tests.simulator.random_runs import fleet_runs, layered_runs, limited_runs, ordered_runs, runs
+from simulator.handover import handed_over
+from tests.simulator.random_runs import (
+    crowded_disaggregated_runs,
+    disaggregated_runs,
+    fleet_runs,
+    layered_runs,
+    limited_runs,
+    ordered_runs,
+    runs,
+)
 
 Run = tuple[EngineConfig, StepTime, Workload]
 
@@ -30,7 +41,31 @@ def _known(fleet: Fleet) -> Fleet:
         )
         for pool in fleet.pools
     )
-    return replace(fleet, pools=pools)
+    fleet = replace(fleet, pools=pools)
+    return _plainer(fleet) if fleet.disaggregated else fleet
+
+
+def _plainer(fleet: Fleet) -> Fleet:
+    """Without what the fast engine does not know together with prefill and decode pools."""
+    plain: dict[str, Any] = {
+        "scheduler": "vllm_v1",
+        "overlap_scheduling": False,
+        "mixed_chunk": False,
+        "schedule_conservativeness": 1.0,
+        "capacity_policy": "guaranteed_no_evict",
+        "order": "fcfs",
+        "tenant_weights": (),
+        "free_outside_window": False,
+    }
+    pools = tuple(
+        replace(
+            pool,
+            config=replace(pool.config, **plain),
+            step_time=replace(pool.step_time, window_tokens=0, window_context_ps=None),
+        )
+        for pool in fleet.pools
+    )
+    return replace(fleet, pools=pools, admission=NO_LIMITS)
 
 
 def _order_unknown(pool: Pool) -> bool:
@@ -48,6 +83,7 @@ def _windows_unknown(config: EngineConfig) -> bool:
 def _agree(fleet: Fleet, workload: Workload, stopped_at: float | None = None) -> None:
     """`stopped_at`: share of the run after which it is stopped."""
     fleet, until_ps = _known(fleet), None
+    assert "transfer" not in handed_over(fleet)
 
     def run(engine: Engine) -> EventLog:
         return simulate_fleet(fleet, workload, rng=np.random.default_rng(7), until_ps=until_ps, engine=engine)
@@ -156,4 +192,22 @@ def test_fast_equals_reference_when_not_all_are_let_in(run: tuple[Fleet, Workloa
 @settings(max_examples=200, deadline=None)
 @given(ordered_runs(), st.one_of(st.none(), st.floats(0.0, 1.2)))
 def test_fast_equals_reference_in_any_order(run: tuple[Fleet, Workload], share: float | None) -> None:
+    _agree(*run, share)
+
+
+@settings(max_examples=100, deadline=None)
+@given(disaggregated_runs())
+def test_fast_equals_reference_with_prefill_and_decode_apart(run: tuple[Fleet, Workload]) -> None:
+    _agree(*run)
+
+
+@settings(max_examples=100, deadline=None)
+@given(crowded_disaggregated_runs())
+def test_fast_equals_reference_where_kv_is_held_back(run: tuple[Fleet, Workload]) -> None:
+    _agree(*run)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.one_of(disaggregated_runs(caching=True), crowded_disaggregated_runs()), st.floats(0.0, 1.2))
+def test_fast_equals_reference_when_prefill_and_decode_stop_early(run: tuple[Fleet, Workload], share: float) -> None:
     _agree(*run, share)
