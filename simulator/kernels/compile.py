@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite.binding import Linkage
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -24,26 +27,88 @@ _ENTRY: Any = _OPTIONS | {"no_cfunc_wrapper": True}
 _INNER: Any = _ENTRY | {"no_cpython_wrapper": True}
 
 
+class _Part(JITCodeLibrary):
+    """A kernel's code alone: neither optimised nor turned into machine code before the entry links it in.
+
+    numba does both for every function together with all that it calls, and so works on the innermost ones again at each
+    level above them: with kernels as deep as these it takes many times as long as once for all.
+    """
+
+    @property
+    def codegen(self) -> Any:
+        return _WithoutEnvironment(self._codegen)
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()  # type: ignore[no-untyped-call]
+        self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = Linkage.weak_odr  # linked whether or not it is called by what is there already
+        return self._final_module
+
+
+class _WithoutEnvironment:
+    """A code generator for what has no machine code, and so no place for its environment, which kernels do not use."""
+
+    def __init__(self, codegen: Any) -> None:
+        self._codegen = codegen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._codegen, name)
+
+    def set_env(self, env_name: str, env: object) -> None:
+        """Nothing."""
+
+
+class _Whole(JITCodeLibrary):
+    """The entry: its own code and that of all parts, optimised and turned into machine code at once."""
+
+    def finalize(self) -> None:
+        for library in self._linking_libraries:  # grows on the way; parts come into it once
+            own = library._linking_libraries if isinstance(library, _Part) else ()
+            self._linking_libraries += [part for part in dict.fromkeys(own) if part not in self._linking_libraries]
+        super().finalize()  # type: ignore[no-untyped-call]
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.weak_odr:
+                function.linkage = Linkage.internal
+        super()._optimize_final_module()  # type: ignore[no-untyped-call]
+
+
+def _compiler(library: type[JITCodeLibrary]) -> type[Compiler]:
+    class KernelCompiler(Compiler):
+        def define_pipelines(self) -> Any:
+            self.state.library = library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+            if library is _Whole:
+                self.state.library.enable_object_caching()
+            return super().define_pipelines()  # type: ignore[no-untyped-call]
+
+    return KernelCompiler
+
+
 def kernel(function: Kernel) -> Kernel:
     """Compile `function` on first call, as a part of the entry that calls it."""
-    return cast(Kernel, numba.njit(**_INNER)(function))
+    return cast(Kernel, numba.njit(pipeline_class=_compiler(_Part), **_INNER)(function))
 
 
 def inlined(function: Kernel) -> Kernel:
     """As `kernel`, for a function with one caller on the way that every step takes: it becomes a part of it."""
-    return cast(Kernel, numba.njit(forceinline=True, **_INNER)(function))
+    return cast(Kernel, numba.njit(pipeline_class=_compiler(_Part), forceinline=True, **_INNER)(function))
 
 
 def entry(function: Kernel) -> Kernel:
     """Compile `function` with all that it calls, and keep the result on disk."""
     folder = _cache_folder()
     if folder is None:
-        return cast(Kernel, numba.njit(**_ENTRY)(function))
+        return cast(Kernel, numba.njit(pipeline_class=_compiler(_Whole), **_ENTRY)(function))
     settings: Any = numba.config
     before = settings.CACHE_DIR
     settings.CACHE_DIR = str(folder)  # read while the function is decorated
     try:
-        return cast(Kernel, numba.njit(cache=True, **_ENTRY)(function))
+        return cast(Kernel, numba.njit(cache=True, pipeline_class=_compiler(_Whole), **_ENTRY)(function))
     finally:
         settings.CACHE_DIR = before
 
