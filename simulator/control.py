@@ -8,6 +8,7 @@ import numpy as np
 from simulator.errors import SimulatorError, require_int, require_number
 from simulator.steptime import HORIZON_PS
 
+MOST_OUTAGES = 1_000_000
 ScalingMetric = Literal["queue", "concurrency", "kv", "ttft", "tpot"]
 MAX_PHASES = 16
 MAX_SCHEDULE = 24 * 7 * 60
@@ -124,8 +125,11 @@ def draw_outages(
     reload = require_number("reload_s", reload_s, 0.0)
     end = require_number("until_s", until_s, 0.0, HORIZON_PS / 1e12)
     notice = require_number("notice_s", notice_s, 0.0)
+    count = require_int("replicas", replicas, 1)
+    if count * end / (mean + reload) > MOST_OUTAGES:
+        raise SimulatorError("too_large", "mean_between_s", f"more than {MOST_OUTAGES:,} outages")
     outages = []
-    for replica in range(require_int("replicas", replicas, 1)):
+    for replica in range(count):
         at = float(rng.exponential(mean))
         while at < end:
             outages.append(Outage(round(at * 1e12), replica, round(reload * 1e12), round(notice * 1e12)))

@@ -29,7 +29,10 @@ def require_int(field: str, value: object, minimum: int, maximum: int = 2**31 - 
         as_int = getattr(value, "__index__", None)
         if isinstance(value, bool) or as_int is None:
             raise SimulatorError("not_an_integer", field, f"must be a whole number, got {value!r}")
-        value = int(as_int())
+        try:
+            value = int(as_int())
+        except TypeError as error:
+            raise SimulatorError("not_an_integer", field, f"must be a whole number, got {value!r}") from error
     if value < minimum:
         raise SimulatorError("too_small", field, f"must be at least {minimum}, got {value}")
     if value > maximum:
@@ -41,10 +44,14 @@ def require_number(
     field: str, value: object, minimum: float, maximum: float = 1e18, *, exclusive: bool = False
 ) -> float:
     """Return `value` as a finite float within [minimum, maximum] (above `minimum` where `exclusive`), or raise."""
+    if isinstance(value, bool | str | bytes):
+        raise SimulatorError("not_a_number", field, f"must be a number, got {value!r}")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
         raise SimulatorError("not_a_number", field, f"must be a number, got {value!r}") from error
+    except OverflowError as error:
+        raise SimulatorError("too_large", field, f"must be at most {maximum}") from error
     if number != number or number in (float("inf"), float("-inf")):
         raise SimulatorError("not_finite", field, f"must be finite, got {value!r}")
     if number < minimum or (exclusive and number <= minimum):

@@ -315,10 +315,11 @@ def _latency_of(
 
 
 def goodput_of(log: EventLog, slo: GoodputSlo, counted: BoolArray) -> Goodput:
-    """Goodput among the chosen requests (bool per request, at least one)."""
-    good = counted & meets(log, slo)
-    seconds = _span_s(log, counted)
-    return Goodput(slo, float(good.sum() / counted.sum()), float(good.sum() / seconds) if seconds else 0.0)
+    """Goodput among those of the chosen requests (bool per request) that were sent before the run ended."""
+    sent = counted & (log.arrival_ps <= log.end_ps)
+    good = sent & meets(log, slo)
+    seconds = _span_s(log, sent) if sent.any() else 0.0
+    return Goodput(slo, float(good.sum() / max(1, sent.sum())), float(good.sum() / seconds) if seconds else 0.0)
 
 
 def meets(log: EventLog, slo: GoodputSlo) -> BoolArray:

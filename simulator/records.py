@@ -91,7 +91,7 @@ class Series:
 class EventLog:
     """Columns by request (int64 unless said otherwise) and totals of the run. Times are picoseconds from the start.
 
-    arrival_ps        sent (in a closed loop: when it really was)
+    arrival_ps        sent (in a closed loop: when it really was); beyond end_ps where the run ended before that
     admitted_ps       first scheduled; -1 if never
     first_token_ps    end of the step that completed the prompt; -1 if never
     finish_ps         last token; arrival of one that was unservable or rejected there; when it was dropped; -1 if

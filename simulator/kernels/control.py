@@ -264,6 +264,8 @@ def _tick(m: IntArray, scaler: int, now_ps: int) -> None:
     alive = alive_in(m, scaler)
     wanted = _stabilised(m, scaler, _wanted(m, scaler, _measured(m, scaler, now_ps), alive), alive)
     least = m[scaler + MINIMUM]
+    if m[m[CONTROL] + STRANDED + LINE_LENGTH] > 0:
+        least = max(least, 1)
     if m[scaler + SCHEDULE_COUNT] > 0:
         step = now_ps // m[scaler + SCHEDULE_STEP] % m[scaler + SCHEDULE_COUNT]
         least = max(least, m[m[scaler + SCHEDULE] + step])

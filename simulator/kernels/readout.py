@@ -41,6 +41,9 @@ def read_log(fleet: Fleet, workload: Workload, memory: Memory, starts: Sequence[
     gaps = int(m[s.GAPS])
     itl_slice, itl_upper_ps, itl_count = pack_itl(m[gaps : gaps + ITL_SLICES * ITL_BINS].reshape(ITL_SLICES, ITL_BINS))
     waiting_ps = _close_waiting(memory)
+    if workload.concurrency is not None:  # nobody knows when those who are left would have been sent
+        unsent = times[s.ARRIVAL, int(m[s.RECEIVED]) :]
+        np.maximum(unsent, m[s.CLOCK] + 1, out=unsent)
     transfer_wait_ps = close_transfers(m, times, counts) if fleet.disaggregated else 0
     ends = _ends(fleet, workload, memory)
     return EventLog(

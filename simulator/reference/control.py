@@ -155,7 +155,8 @@ class Control:
         measured = self._measured(scaler, at_gate)
         scaler.history.append(alive if measured is None else rule.wanted(measured, alive))
         wanted = self._stabilised(scaler, alive)
-        wanted = min(max(wanted, rule.least(now_ps)), len(scaler.replicas))
+        least = max(rule.least(now_ps), int(at_gate > 0))  # else one that is just on could go before the gate opens
+        wanted = min(max(wanted, least), len(scaler.replicas))
         if wanted > alive:
             self._more(scaler, wanted - alive, now_ps)
         else:

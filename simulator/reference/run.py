@@ -234,6 +234,9 @@ class _Run:
     def log(self) -> EventLog:
         """The columns, with the requests that never arrived before `until_ps` as unfinished rows."""
         unsent = range(len(self.requests), len(self.workload))
+        if self.workload.concurrency is not None:  # nobody knows when they would have been sent
+            for number in unsent:
+                self.arrival_ps[number] = max(self.arrival_ps[number], self.now_ps + 1)
         rows = self.requests + [self._request(number, self.arrival_ps[number]) for number in unsent]
 
         def column(name: str, dtype: type = np.int64) -> np.ndarray:

@@ -81,3 +81,10 @@ def test_unknown_engines_are_refused() -> None:
     config = EngineConfig(**GOOD)
     with pytest.raises(SimulatorError):
         simulate(config, linear_step_time(config, step_ps=1), Workload(ONE, ONE, ONE), engine="turbo")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [True, "0.5", b"1", [0.5], None, float("nan"), 10**400])
+def test_a_number_is_a_number(value: object) -> None:
+    with pytest.raises(SimulatorError) as caught:
+        EngineConfig(**GOOD, watermark_ratio=value)
+    assert caught.value.field == "watermark_ratio"

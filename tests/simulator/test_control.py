@@ -23,6 +23,7 @@ from simulator import (
     simulate_fleet,
 )
 from simulator.config import Order
+from simulator.engine import Engine
 from simulator.records import FINISHED
 from tests.simulator.logs import even_replica
 from tests.simulator.random_runs import admissions, gangs, kv_groups, owned, speculations
@@ -301,3 +302,19 @@ def test_a_tick_at_the_instant_of_a_loss_counts_those_just_lost() -> None:
     scaling = rule(metric="concurrency", target=1, minimum=0)
     log = run(Workload([S // 2], [10], [300]), 1, scaling, outages=(Outage(2 * S, 0, S),))
     assert log.starts == ((0, 2 * S, 3 * S),)
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_a_replica_that_has_just_come_on_stays_for_those_at_the_gate(engine: Engine) -> None:
+    """It is on at the very instant of a tick that measures an empty KV pool: scaled to zero, it would serve nobody."""
+    scaling = rule(metric="kv", target=1, minimum=0, initial=0, interval_ps=S, cold_start_ps=(S,))
+    pool = Pool(*even_replica(10**10, seats=4), 1, autoscaling=scaling)
+    log = simulate_fleet(Fleet((pool,)), Workload([0], [10], [3]), engine=engine, until_ps=100 * S)
+    assert log.outcome.tolist() == [FINISHED]
+
+
+@pytest.mark.parametrize("mean_s", [1e-300, 1e-9])
+def test_more_outages_than_can_be_drawn_are_refused(mean_s: float) -> None:
+    with pytest.raises(SimulatorError) as caught:
+        draw_outages(1, mean_between_s=mean_s, reload_s=0.0, until_s=1e4, rng=np.random.default_rng(1))
+    assert (caught.value.code, caught.value.field) == ("too_large", "mean_between_s")

@@ -1,11 +1,21 @@
 """Classes and tenants kept apart."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from simulator import GoodputSlo, SimulatorError, simulate, summarise, summarise_groups
+from simulator import (
+    EngineConfig,
+    GoodputSlo,
+    SimulatorError,
+    Speculation,
+    linear_step_time,
+    simulate,
+    summarise,
+    summarise_groups,
+)
 from simulator.headroom import kv_cliff_blocks
 from simulator.workload import Workload
 from tests.simulator.logs import even_replica, log_of
@@ -63,3 +73,33 @@ def test_the_kv_cliff_is_where_preemptions_begin() -> None:
     assert simulate(replace(config, num_blocks=cliff), step_time, load).preemptions.sum() == 0
     assert simulate(replace(config, num_blocks=cliff - 1), step_time, load).preemptions.sum() > 0
     assert summarise(simulate(config, step_time, load)).kv_cliff_load_ratio == pytest.approx(4900 / cliff)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"max_num_batched_tokens": 16},
+        {"scheduler": "sglang"},
+        {"scheduler": "tensorrt_llm"},
+        {"scheduler": "static"},
+        {"pipeline_stages": 2},
+        {"speculation": Speculation(draft_tokens=2, acceptance_ratio=0.5)},
+    ],
+)
+def test_at_the_cliff_a_run_is_as_with_blocks_without_end(changes: dict[str, Any]) -> None:
+    base = {"max_num_seqs": 4, "max_num_batched_tokens": 64, "num_blocks": 50, "max_model_len": 64, "block_size": 4}
+    config = EngineConfig(**(base | changes))
+    step_time = linear_step_time(config, step_ps=10, decode_seq_ps=1, prefill_token_ps=1)
+    draws = np.random.default_rng(3)
+    lengths = draws.integers(1, 30, 40), draws.integers(1, 20, 40)
+    load = Workload(np.cumsum(draws.integers(0, 60, 40)), *lengths)
+    cliff = kv_cliff_blocks(config, step_time, load, rng=np.random.default_rng(1))
+
+    def finishes(blocks: int) -> list[int]:
+        seed = int(np.random.default_rng(1).integers(2**63))
+        pool = replace(config, num_blocks=blocks)
+        ends: list[int] = simulate(pool, step_time, load, rng=np.random.default_rng(seed)).finish_ps.tolist()
+        return ends
+
+    assert finishes(cliff) == finishes(10 * cliff)
+    assert finishes(cliff - 1) != finishes(cliff)

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import GoodputSlo, SimulatorError, summarise
+from simulator import GoodputSlo, SimulatorError, Workload, simulate, summarise, timeline
+from simulator.engine import Engine
 from simulator.metrics import tpot_ms
 from simulator.records import itl_bin, itl_upper_ps
 from simulator.statistics import nearest_rank, nearest_ranks
-from tests.simulator.logs import log_of
+from tests.simulator.logs import even_replica, log_of
 
 
 def many(count: int):  # type: ignore[no-untyped-def]
@@ -124,3 +125,17 @@ def test_itl_of_chunked_streams_is_not_tpot() -> None:
     assert summary.itl.mean_ms is not None
     assert summary.itl.mean_ms / 34.6 == pytest.approx(10.0, abs=0.3)
     assert pytest.approx(28.9, abs=0.1) == 1000 / 34.6
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_requests_that_a_stopped_run_never_sent_count_nowhere(engine: Engine) -> None:
+    """A closed loop of one: ten answers of 10 s, stopped after two and a half of them."""
+    config, step_time = even_replica(10**12, seats=1)
+    load = Workload(np.zeros(10, np.int64), np.ones(10, np.int64), np.full(10, 10), concurrency=1)
+    log = simulate(config, step_time, load, engine=engine, until_ps=25 * 10**12)
+    summary = summarise(log, slo=[GoodputSlo(e2e_ms=20_000)])
+    assert (log.arrival_ps <= log.end_ps).sum() == 3
+    assert summary.littles_law.product == pytest.approx(1)
+    assert summary.offered_rps == pytest.approx(0.1)
+    assert summary.goodput[0].ratio == pytest.approx(2 / 3)
+    assert timeline(log).in_system_mean.max() == pytest.approx(1)
