@@ -13,8 +13,7 @@ def handed_over(fleet: Fleet) -> tuple[str, ...]:
     configs = [pool.config for pool in fleet.pools]
     reasons = {
         "kv_groups": any(
-            set(config.windows) != {None} and (config.kv_allocation == "contiguous" or _apart(config))
-            for config in configs
+            _windowed(config) and (config.kv_allocation == "contiguous" or _apart(config)) for config in configs
         ),
         "order": any(_order_unknown(pool) for pool in fleet.pools),
         "transfer": fleet.disaggregated and not _knows_apart(fleet),
@@ -28,9 +27,14 @@ def handed_over(fleet: Fleet) -> tuple[str, ...]:
 def _order_unknown(pool: Pool) -> bool:
     """The worst falls only where no finished request is late and no table has a window."""
     config = pool.config
-    windowed = set(config.windows) != {None} or pool.step_time.window_tokens > 0
+    windowed = _windowed(config) or pool.step_time.window_tokens > 0
     falls = config.order == "priority" and config.scheduler == "vllm_v1"
     return falls and (config.overlap_scheduling or windowed)
+
+
+def _windowed(config: EngineConfig) -> bool:
+    """Some block table gives back what lies behind a window."""
+    return set(config.windows) != {None}
 
 
 def _apart(config: EngineConfig) -> bool:
@@ -70,7 +74,7 @@ def _knows_apart(fleet: Fleet) -> bool:
             or config.order != "fcfs"
             or config.overlap_scheduling
             or config.swap is not None
-            or set(config.windows) != {None}
+            or _windowed(config)
             or pool.step_time.window_tokens > 0
             for pool, config in zip(fleet.pools, configs, strict=True)
         )

@@ -161,5 +161,4 @@ def _from_s(times_s: FloatArray) -> IntArray:
     """As whole picoseconds; the array is used up."""
     if not times_s[-1] <= MAX_TIME_S:
         raise SimulatorError("out_of_range", "arrivals", f"the last arrival lies beyond {MAX_TIME_S / 86400:.0f} days")
-    times_s *= PS_PER_S
-    return np.rint(times_s, out=times_s).astype(np.int64)
+    return whole_ps(times_s, out=times_s)

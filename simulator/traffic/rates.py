@@ -87,9 +87,9 @@ class RateCurve:
         return seconds, np.concatenate((np.zeros(1), np.cumsum(self.rates_rps * self.bin_s)))
 
 
-def whole_ps(times_s: FloatArray) -> IntArray:
-    """Seconds as the nearest whole picoseconds."""
-    times_ps = times_s * PS_PER_S
+def whole_ps(times_s: FloatArray, out: FloatArray | None = None) -> IntArray:
+    """Seconds as the nearest whole picoseconds; `out` is used up on the way, and may be `times_s` itself."""
+    times_ps = np.multiply(times_s, PS_PER_S, out=out)
     return np.rint(times_ps, out=times_ps).astype(np.int64)
 
 
