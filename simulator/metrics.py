@@ -25,13 +25,14 @@ from simulator.statistics import (
     SAMPLES_NEEDED,
     FloatArray,
     Interval,
-    batch_intervals,
-    nearest_ranks,
+    figures_of,
     weighted_nearest_rank,
 )
 from simulator.steptime import PS_PER_MS, PS_PER_S, IntArray
 
 BoolArray = npt.NDArray[np.bool_]
+Rows = BoolArray | slice
+"""Which requests: a bool for each, or, without copies, a slice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,17 +198,19 @@ def summarise(
         else ""
     )
     latencies = latencies_of(log, counted, withheld)
+    outcomes = np.bincount(log.outcome, minlength=TIMED_OUT + 1)
+    reasons = np.bincount(log.reason, minlength=max(REJECTED_REASONS) + 1)
     return Summary(
         basis="stationary" if stationary else "run",
         requests=len(log),
-        finished=int((log.outcome == FINISHED).sum()),
-        unservable=int((log.outcome == UNSERVABLE).sum()),
-        unfinished=int((log.outcome == UNFINISHED).sum()),
-        rejected=int((log.outcome == REJECTED).sum()),
+        finished=int(outcomes[FINISHED]),
+        unservable=int(outcomes[UNSERVABLE]),
+        unfinished=int(outcomes[UNFINISHED]),
+        rejected=int(outcomes[REJECTED]),
         rejected_by_reason={
-            name: count for reason, name in REJECTED_REASONS.items() if (count := int((log.reason == reason).sum()))
+            name: count for reason, name in REJECTED_REASONS.items() if (count := int(reasons[reason]))
         },
-        timed_out=int((log.outcome == TIMED_OUT).sum()),
+        timed_out=int(outcomes[TIMED_OUT]),
         itl=_itl(log, warmup_ratio, withheld),
         **{field.name: getattr(latencies, field.name) for field in fields(latencies)},
         goodput=tuple(goodput_of(log, target, counted) for target in slo),
@@ -219,27 +222,29 @@ def summarise(
 def latencies_of(log: EventLog, rows: BoolArray, withheld: str = "") -> Latencies:
     """Latencies of the chosen requests (bool per request); `withheld`: why no figure is given, if so."""
     done = rows & (log.outcome == FINISHED)
-    started = rows & (log.first_token_ps >= 0)
-    admitted = rows & (log.admitted_ps >= 0)
-    several = done & (log.output_tokens > 1)
-    sent = done & (log.transfer_ps > 0)
+    several, sent = _rows(done & (log.output_tokens > 1)), _rows(done & (log.transfer_ps > 0))
+    started, admitted = _rows(rows & (log.first_token_ps >= 0)), _rows(rows & (log.admitted_ps >= 0))
+    done = _rows(done)
+    e2e = _span_ms(log.arrival_ps, log.finish_ps, done, log.request_ps)
     return Latencies(
         ttft=_latency(_span_ms(log.arrival_ps, log.first_token_ps, started, log.request_ps), withheld),
         ttft_admitted=_latency(_span_ms(log.admitted_ps, log.first_token_ps, started), withheld),
         tpot=_latency(_tpot_ms(log, several), withheld),
-        e2e=_latency(_span_ms(log.arrival_ps, log.finish_ps, done, log.request_ps), withheld),
-        normalised=_latency(
-            _span_ms(log.arrival_ps, log.finish_ps, done, log.request_ps) / log.output_tokens[done], withheld
-        ),
+        e2e=_latency(e2e, withheld),
+        normalised=_latency(e2e / log.output_tokens[done], withheld),
         queue=_latency(_span_ms(log.arrival_ps, log.admitted_ps, admitted), withheld),
         transfer=_latency(log.transfer_ps[sent] / PS_PER_MS, withheld),
     )
 
 
-def _span_ms(begin_ps: IntArray, end_ps: IntArray, rows: BoolArray, extra_ps: int = 0) -> FloatArray:
-    """Time between two columns of the chosen requests; a log may have millions, so few copies are made."""
-    values = end_ps[rows]
-    values -= begin_ps[rows]
+def _rows(chosen: BoolArray) -> Rows:
+    """The same rows, as a slice where these are all: a log may have millions, so few copies are made."""
+    return slice(None) if chosen.all() else chosen
+
+
+def _span_ms(begin_ps: IntArray, end_ps: IntArray, rows: Rows, extra_ps: int = 0) -> FloatArray:
+    """Time between two columns of the chosen requests."""
+    values = end_ps[rows] - begin_ps[rows]
     values += extra_ps
     return values / PS_PER_MS
 
@@ -262,10 +267,8 @@ def tpot_ms(log: EventLog) -> FloatArray:
     return values
 
 
-def _tpot_ms(log: EventLog, rows: BoolArray) -> FloatArray:
-    span_ps = log.finish_ps[rows]
-    span_ps -= log.first_token_ps[rows]
-    values = span_ps / (log.output_tokens[rows] - 1)
+def _tpot_ms(log: EventLog, rows: Rows) -> FloatArray:
+    values = (log.finish_ps[rows] - log.first_token_ps[rows]) / (log.output_tokens[rows] - 1)
     values /= PS_PER_MS
     return values
 
@@ -278,12 +281,8 @@ def sustained_rps(finish_ps: IntArray) -> float | None:
 
 
 def _latency(values: FloatArray, withheld: str) -> Latency:
-    figures: dict[str, float | None] = {"mean": float(values.mean()) if values.size else None}
-    figures |= {f"p{percentile}": None for percentile in PERCENTILES}
-    enough = [percentile for percentile in PERCENTILES if values.size >= SAMPLES_NEEDED[percentile]]
-    for percentile, value in zip(enough, nearest_ranks(values, enough), strict=True):
-        figures[f"p{percentile}"] = value
-    return _latency_of(figures, batch_intervals(values, figures), int(values.size), withheld)
+    figures, intervals = figures_of(values)
+    return _latency_of(figures, intervals, int(values.size), withheld)
 
 
 def _itl(log: EventLog, warmup_ratio: float, withheld: str) -> Latency:
@@ -334,7 +333,7 @@ def meets(log: EventLog, slo: GoodputSlo) -> BoolArray:
     return good
 
 
-def _span_s(log: EventLog, rows: BoolArray) -> float:
+def _span_s(log: EventLog, rows: Rows) -> float:
     """From the first arrival of these rows to the end of the last of them, or of the run where one did not end."""
     finish = log.finish_ps[rows]
     last = log.end_ps if (finish < 0).any() else int(finish.max())
@@ -342,22 +341,22 @@ def _span_s(log: EventLog, rows: BoolArray) -> float:
 
 
 def _rates(log: EventLog) -> dict[str, Any]:
-    done = log.outcome == FINISHED
-    admitted = log.admitted_ps >= 0
-    end_s, span_s = log.end_ps / PS_PER_S, _span_s(log, np.ones(len(log), bool))
+    finished, entered = log.outcome == FINISHED, log.admitted_ps >= 0
+    done, admitted = _rows(finished), _rows(entered)
+    end_s, span_s = log.end_ps / PS_PER_S, _span_s(log, slice(None))
     arrived = int((log.arrival_ps <= log.end_ps).sum())
     gap_s = (int(log.arrival_ps[arrived - 1]) - int(log.arrival_ps[0])) / PS_PER_S if arrived else 0.0
     end = max(1, log.end_ps)
-    asked = int(log.prompt_tokens[admitted].sum())
-    made = int(log.generated_tokens[log.outcome != TIMED_OUT].sum())
+    asked, prompts = int(log.prompt_tokens[admitted].sum()), int(log.prompt_tokens[done].sum())
+    made = int(log.generated_tokens[_rows(log.outcome != TIMED_OUT)].sum())
     return {
         "duration_s": end_s,
         "offered_rps": (arrived - 1) / gap_s if gap_s else 0.0,
-        "served_rps": _over(int(done.sum()), span_s),
+        "served_rps": _over(int(finished.sum()), span_s),
         "sustained_rps": sustained_rps(log.finish_ps[done]),
-        "prompt_tokens_per_s": _over(int(log.prompt_tokens[done].sum()), span_s),
+        "prompt_tokens_per_s": _over(prompts, span_s),
         "output_tokens_per_s": _over(made, span_s),
-        "total_tokens_per_s": _over(int(log.prompt_tokens[done].sum()) + made, span_s),
+        "total_tokens_per_s": _over(prompts + made, span_s),
         "prefill_tokens_per_s": _over(log.prefill_tokens, span_s),
         "busy_ratio": log.busy_ps / end / len(log.replicas),
         "seats_mean": log.seat_ps / end,
@@ -371,7 +370,7 @@ def _rates(log: EventLog) -> dict[str, Any]:
         "batch_mean": log.seat_ps / max(1, log.busy_ps),
         "cache_hit_ratio": int(log.cached_tokens[admitted].sum()) / asked if asked else 0.0,
         "preemptions": int(log.preemptions.sum()),
-        "preemption_ratio": int((log.preemptions > 0).sum()) / max(1, int(admitted.sum())),
+        "preemption_ratio": int((log.preemptions > 0).sum()) / max(1, int(entered.sum())),
         "steps": log.steps,
         "littles_law": _littles_law(log),
     }
@@ -380,10 +379,12 @@ def _rates(log: EventLog) -> dict[str, Any]:
 def _littles_law(log: EventLog) -> LittlesLaw:
     """Time in the system ends at the finish or at the end of the run; unservable requests never enter."""
     inside = (log.outcome != UNSERVABLE) & (log.arrival_ps <= log.end_ps)
-    left = np.where(log.finish_ps[inside] >= 0, log.finish_ps[inside], log.end_ps)
-    times_s = (left - log.arrival_ps[inside]) / PS_PER_S
+    count, rows = int(inside.sum()), _rows(inside)
+    finish_ps = log.finish_ps[rows]
+    left = np.where(finish_ps >= 0, finish_ps, log.end_ps)
+    times_s = (left - log.arrival_ps[rows]) / PS_PER_S
     end_s = max(1, log.end_ps) / PS_PER_S
-    rate = int(inside.sum()) / end_s
+    rate = count / end_s
     mean_s = float(times_s.mean()) if times_s.size else 0.0
     return LittlesLaw(rate, mean_s, rate * mean_s, log.in_system_ps / max(1, log.end_ps))
 

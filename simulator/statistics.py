@@ -1,11 +1,12 @@
 """Nearest-rank percentiles, and intervals from batch means."""
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from simulator.selection import rank, ranks_by_batch
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -28,53 +29,44 @@ class Interval:
 
 def nearest_rank(sorted_values: FloatArray, percentile: float) -> float:
     """The smallest value that at least `percentile` % of the values do not exceed."""
-    return float(sorted_values[_rank(sorted_values.size, percentile) - 1])
-
-
-def nearest_ranks(values: FloatArray, percentiles: Sequence[float]) -> list[float]:
-    """`nearest_rank` of rising percentiles, of values in any order: each is looked for among what lies above the last.
-
-    So the values need not be sorted, which takes several times as long.
-    """
-    found: list[float] = []
-    above, below = values, 0
-    for percentile in percentiles:
-        place = _rank(values.size, percentile) - 1 - below
-        above, below = np.partition(above, place)[place:], below + place
-        found.append(float(above[0]))
-    return found
-
-
-def _rank(size: int, percentile: float) -> int:
-    return max(1, math.ceil(percentile * size / 100 - 1e-9))
+    return float(sorted_values[rank(sorted_values.size, percentile) - 1])
 
 
 def weighted_nearest_rank(sorted_values: FloatArray, weights: npt.NDArray[np.int64], percentile: float) -> float:
     """`nearest_rank` where each value stands for as many samples as its weight says."""
     cumulated = np.cumsum(weights)
-    rank = max(1, math.ceil(percentile * int(cumulated[-1]) / 100 - 1e-9))
-    return float(sorted_values[int(np.searchsorted(cumulated, rank))])
+    return float(sorted_values[int(np.searchsorted(cumulated, rank(int(cumulated[-1]), percentile)))])
 
 
-def batch_intervals(values: FloatArray, figures: Mapping[str, float | None]) -> dict[str, Interval]:
-    """Intervals around `figures` ("mean", "p95", ...) of `values`, from their spread over ten successive batches.
+def figures_of(values: FloatArray) -> tuple[dict[str, float | None], dict[str, Interval]]:
+    """Mean and percentiles of `values` ("mean", "p95", ...; None from too few samples), and intervals around them from
+    their spread over ten successive batches.
 
-    `values` in order of arrival. None is given where a batch has fewer samples than the figure needs. Successive values
-    of a queue are correlated, so an interval that treats them as independent would be far too narrow. (Sectioning:
-    deviations of the batches' figures are taken from the figure of all values, which the interval is centred on.)
+    `values` in order of arrival. No interval is given where a batch has fewer samples than the figure needs. Successive
+    values of a queue are correlated, so an interval that treats them as independent would be far too narrow.
+    (Sectioning: deviations of the batches' figures are taken from the figure of all values, which the interval is
+    centred on.)
     """
-    batches = np.array_split(values, BATCHES)
-    smallest = batches[-1].size
-    percentiles = [percentile for percentile in PERCENTILES if smallest >= SAMPLES_NEEDED[percentile]]
-    ranks = [nearest_ranks(batch, percentiles) for batch in batches]
-    of_batches = {f"p{p}": [row[place] for row in ranks] for place, p in enumerate(percentiles)}
-    if smallest >= SAMPLES_FOR_MEAN:
-        of_batches["mean"] = [float(batch.mean()) for batch in batches]
-    return {
+    enough = _enough(values.size)
+    enough_by_batch = _enough(values.size // BATCHES)
+    ranked = ranks_by_batch(values, BATCHES, enough, enough_by_batch)
+    figures: dict[str, float | None] = {"mean": float(values.mean()) if values.size else None}
+    figures |= {f"p{percentile}": None for percentile in PERCENTILES}
+    figures |= {f"p{percentile}": value for percentile, value in zip(enough, ranked.whole, strict=True)}
+    of_batches = {f"p{p}": [row[place] for row in ranked.batches] for place, p in enumerate(enough_by_batch)}
+    if values.size // BATCHES >= SAMPLES_FOR_MEAN:
+        of_batches["mean"] = [float(batch.mean()) for batch in np.array_split(values, BATCHES)]
+    intervals = {
         name: _interval(of_batches[name], middle)
         for name, middle in figures.items()
         if middle is not None and name in of_batches
     }
+    return figures, intervals
+
+
+def _enough(samples: int) -> list[int]:
+    """The percentiles that so many samples are enough for."""
+    return [percentile for percentile in PERCENTILES if samples >= SAMPLES_NEEDED[percentile]]
 
 
 def _interval(figures: list[float], middle: float) -> Interval:

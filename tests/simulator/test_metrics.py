@@ -1,6 +1,9 @@
 """Figures from event logs made by hand."""
 
+from collections.abc import Callable
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +12,8 @@ from simulator import GoodputSlo, SimulatorError, Workload, simulate, summarise,
 from simulator.engine import Engine
 from simulator.metrics import tpot_ms
 from simulator.records import itl_bin, itl_upper_ps
-from simulator.statistics import nearest_rank, nearest_ranks
+from simulator.selection import COUNTED_FROM, nearest_ranks, ranks_by_batch
+from simulator.statistics import nearest_rank
 from tests.simulator.logs import even_replica, log_of
 
 
@@ -32,6 +36,28 @@ def test_percentiles_need_no_sorted_values(values: list[float]) -> None:
     assert nearest_ranks(np.array(values), percentiles) == [nearest_rank(in_order, p) for p in percentiles]
     ttft = summarise(many(100)).ttft
     assert (ttft.p50_ms, ttft.p90_ms, ttft.p95_ms, ttft.p99_ms) == (50, 90, 95, 99)
+
+
+COLUMNS: dict[str, Callable[[np.random.Generator, int], npt.NDArray[np.float64]]] = {
+    "spread over decades": lambda rng, count: rng.lognormal(0.0, 2.0, count),
+    "close together": lambda rng, count: rng.normal(1000.0, 1.0, count),
+    "mostly the least value": lambda rng, count: np.where(rng.random(count) < 0.7, 0.0, rng.exponential(5.0, count)),
+    "all equal": lambda rng, count: np.full(count, 3.25),
+    "few different ones": lambda rng, count: rng.integers(0, 3, count) / 7,
+    "hardly any that counts": lambda rng, count: rng.pareto(0.3, count),
+    "rising": lambda rng, count: np.sort(rng.random(count)),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_percentiles_of_long_columns_are_those_of_sorted_ones(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    for count in (COUNTED_FROM - 1, COUNTED_FROM, COUNTED_FROM + 7, 30_001):
+        values = COLUMNS[kind](rng, count)
+        ranked = ranks_by_batch(values, 10, [50, 90, 95, 99], [50, 99])
+        assert ranked.whole == [nearest_rank(np.sort(values), p) for p in (50, 90, 95, 99)]
+        parts = [np.sort(part) for part in np.array_split(values, 10)]
+        assert ranked.batches == [[nearest_rank(part, p) for p in (50, 99)] for part in parts]
 
 
 @pytest.mark.parametrize(("count", "known"), [(9, ["p50"]), (10, ["p50", "p90"]), (99, ["p50", "p90", "p95"])])
