@@ -6,6 +6,7 @@
 """
 
 from planner.planning.errors import FieldError, PlanCancelled, ScenarioInvalid
+from planner.planning.estimate import estimate_scenario
 from planner.planning.listing import catalog_listing
 from planner.planning.plan import plan
 from planner.planning.progress import Progress
@@ -31,6 +32,7 @@ __all__ = [
     "ScenarioInvalid",
     "canonical_json",
     "catalog_listing",
+    "estimate_scenario",
     "form_to_scenario",
     "parse_scenario",
     "plan",

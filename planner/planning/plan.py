@@ -13,7 +13,7 @@ from planner.planning.progress import OnProgress, Teller
 from planner.planning.report.launch_commands import engine_commands, engine_settings
 from planner.planning.report.names import candidate_name
 from planner.planning.report.plain import plain
-from planner.planning.report.provenance import notes_of, provenance
+from planner.planning.report.provenance import assumptions, notes_of, provenance
 from planner.planning.report.rows import (
     candidate_row,
     cost_section,
@@ -25,11 +25,9 @@ from planner.planning.report.rows import (
 from planner.planning.report.uncertainty import uncertainty_section
 from planner.planning.report.verdict import nearest_candidate, no_fleet_verdict, verdict
 from planner.planning.schema import SCHEMA_VERSION, Scenario
-from planner.planning.search.candidates import Candidate, Job, evaluate, tp_sizes
+from planner.planning.search.candidates import Candidate, Job, evaluate, make_job, tp_sizes
 from planner.planning.search.intervals import Sized, sized, sized_by_simulation
-from planner.planning.search.inventory import Gpu, resolve_gpus, resolve_model, resolve_profile
-from planner.planning.search.targets import slo_targets
-from planner.planning.traffic.load import scenario_load
+from planner.planning.search.inventory import Gpu, resolve_gpus
 
 SEARCH_SHARE = 0.85
 """Share of the work that the search takes, for progress; the rest is the closer look at the recommended candidate."""
@@ -42,7 +40,7 @@ def plan(scenario: Scenario, on_progress: OnProgress | None = None) -> dict[str,
     """
     teller = Teller(on_progress)
     teller.tick()
-    job = _job(scenario, teller)
+    job = make_job(scenario, teller.tick)
     gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
     hosted = hosted_bills(scenario, job.load)
     answers = _search(job, gpus, teller)
@@ -63,12 +61,6 @@ class Answer:
     candidate: Candidate
     size: Sized | None
     bill: FleetBill | None
-
-
-def _job(scenario: Scenario, teller: Teller) -> Job:
-    model = resolve_model(scenario.model)
-    load = scenario_load(scenario, scenario.engine.max_model_len or model.max_context_tokens)
-    return Job(scenario, model, resolve_profile(scenario), load, slo_targets(scenario.slo), teller.tick)
 
 
 def _search(job: Job, gpus: Sequence[Gpu], teller: Teller) -> list[Answer]:
@@ -137,7 +129,7 @@ def _without_fleet(
         "curves": [],
         "sensitivity": [],
         "uncertainty": None,
-        "provenance": provenance(job, gpus, hosted, None, notes_of(job, gpus, candidates)),
+        "provenance": provenance(job, gpus, hosted, None, assumptions(job, hosted), notes_of(job, gpus, candidates)),
     }
 
 
@@ -156,18 +148,24 @@ def _with_fleet(
     teller.say(0.95, "Load curves and break-even")
     tokens = monthly_tokens(load, scenario.billing.hours_per_month)
     against = cheapest(hosted)
-    tightest = job.targets.tightest_ms("tpot") or job.targets.tightest_ms("itl")
-    limit = tightest[0] if tightest else None
     base = None
     if against is not None:
         slow_serves = size.low_rps > 0
         base = Base(
-            scenario, load, bill, against, candidate.replica, size.capacity_rps, size.serving, limit, slow_serves
+            scenario,
+            load,
+            bill,
+            against,
+            candidate.replica,
+            size.capacity_rps,
+            size.serving,
+            job.targets.step_limit_ms,
+            slow_serves,
         )
     stairs = stairs_of(scenario, load, bill.cost.usd_per_replica_hour, size.capacity_rps)
     notes = notes_of(job, gpus, [candidate])
     return _common(job, hosted, answers) | {
-        "verdict": verdict(scenario, load, candidate, bill, against),
+        "verdict": verdict(scenario, load, candidate, size.serving, bill, against),
         "recommended": _recommended(scenario, size, bill),
         "slo": slo_rows(size),
         "load": load_section(job, size),
@@ -177,7 +175,7 @@ def _with_fleet(
         "curves": curve_rows(job, size),
         "sensitivity": sensitivity(base) if base else [],
         "uncertainty": uncertainty_section(size),
-        "provenance": provenance(job, gpus, hosted, size, notes),
+        "provenance": provenance(job, gpus, hosted, size.coverage, assumptions(job, hosted), notes),
     }
 
 

@@ -5,11 +5,9 @@ from dataclasses import replace
 import pytest
 
 from planner.planning import parse_scenario, plan
-from planner.planning.plan import _job
-from planner.planning.progress import Teller
 from planner.planning.report.rows import slo_rows
 from planner.planning.report.uncertainty import uncertainty_section
-from planner.planning.search.candidates import evaluate
+from planner.planning.search.candidates import evaluate, make_job
 from planner.planning.search.intervals import sized, sized_by_simulation
 from planner.planning.search.inventory import resolve_gpus
 from tests.planning.scenarios import changed
@@ -24,7 +22,7 @@ def sized_candidate(slo, *, rps=1.0):
     document["traffic"]["arrival"]["mean_rps"] = rps
     document["slo"] = slo
     scenario = parse_scenario(document)
-    job = _job(scenario, Teller(None))
+    job = make_job(scenario, lambda: None)
     return job, evaluate(job, resolve_gpus(scenario.hardware, scenario.priced_at)[0], 1)
 
 

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from planner.planning import parse_scenario, plan
-from planner.planning.plan import _job
-from planner.planning.progress import Teller
-from planner.planning.search.candidates import evaluate
+from planner.planning.search.candidates import evaluate, make_job
 from planner.planning.search.capacity import run_at
 from planner.planning.search.feasibility import lone_request_reason
 from planner.planning.search.inventory import resolve_gpus
@@ -92,7 +90,7 @@ def test_a_preempted_request_finds_its_own_blocks_again():
     document["model"]["kv_dtype"] = "bf16"
     document["engine"]["max_model_len"] = 65_536
     document["slo"] = {"ttft_p95_ms": 60_000}
-    job = _job(parse_scenario(document), Teller(None))
+    job = make_job(parse_scenario(document), lambda: None)
     gpu = resolve_gpus(job.scenario.hardware, job.scenario.priced_at)[0]
     replica = evaluate(job, gpu, 1).replica
     assert replica.config.enable_prefix_caching

@@ -48,23 +48,25 @@ def break_even_section(load: Load, stairs: Staircase, hosted: tuple[Hosted, ...]
             }
             for point in points
         ],
-        "against": [
+        "against": [against_row(api, result) for api, result in zip(hosted, found, strict=True)],
+    }
+
+
+def against_row(api: Hosted, result: BreakEven) -> dict[str, Any]:
+    """Every volume at which the cheaper side changes, against one API."""
+    return {
+        "provider": api.price.provider,
+        "model": api.price.model,
+        "crossings": [
             {
-                "provider": api.price.provider,
-                "model": api.price.model,
-                "crossings": [
-                    {
-                        "mean_rps": crossing.mean_rps,
-                        "tokens_per_month": round(crossing.tokens_per_month),
-                        "cheaper_above": crossing.cheaper_above,
-                    }
-                    for crossing in result.crossings
-                ],
-                "never": result.never,
-                "sentence": result.sentence,
+                "mean_rps": crossing.mean_rps,
+                "tokens_per_month": round(crossing.tokens_per_month),
+                "cheaper_above": crossing.cheaper_above,
             }
-            for api, result in zip(hosted, found, strict=True)
+            for crossing in result.crossings
         ],
+        "never": result.never,
+        "sentence": result.sentence,
     }
 
 

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from costmodel import load_catalog
+from costmodel import Coverage, load_catalog
 from planner.planning.money.bills import Hosted
 from planner.planning.report.names import engine_name, exact_usd, gpu_name, hosted_name, model_name, renter_name
 from planner.planning.report.rows import coverage_row
 from planner.planning.schema import SCHEMA_VERSION, canonical_json, scenario_digest
 from planner.planning.search.candidates import Candidate, Job
-from planner.planning.search.intervals import Sized
 from planner.planning.search.inventory import Gpu
 from planner.planning.traffic.builtin_traces import BUILTIN_TRACES
 from planner.planning.traffic.load import USUAL_PEAK_TO_MEAN
@@ -29,9 +28,14 @@ UNKNOWN_COVERAGE = {
 
 
 def provenance(
-    job: Job, gpus: Sequence[Gpu], hosted: Sequence[Hosted], best: Sized | None, notes: Sequence[str]
+    job: Job,
+    gpus: Sequence[Gpu],
+    hosted: Sequence[Hosted],
+    covered: Coverage | None,
+    assumed: Sequence[dict[str, str]],
+    notes: Sequence[str],
 ) -> dict[str, Any]:
-    """The `provenance` part of the report."""
+    """The `provenance` part of a report or an estimate. covered: of the recommended candidate, None without one."""
     scenario = job.scenario
     return {
         "scenario": json.loads(canonical_json(scenario)),
@@ -42,8 +46,8 @@ def provenance(
         "seed": scenario.seed,
         "priced_at": scenario.priced_at.isoformat(),
         "sources": sources(job, gpus, hosted),
-        "assumptions": assumptions(job, hosted),
-        "coverage": UNKNOWN_COVERAGE if best is None else coverage_row(best.coverage),
+        "assumptions": list(assumed),
+        "coverage": UNKNOWN_COVERAGE if covered is None else coverage_row(covered),
         "notes": list(dict.fromkeys(notes)),
     }
 
@@ -107,6 +111,33 @@ def _source(what: str, value: str, source: str, as_of: str, licence: str) -> dic
 
 def assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:
     """What was taken for granted, editable in the scenario where it says so."""
+    load = job.load
+    rows = shared_assumptions(job, hosted)
+    rows.append(
+        _assumed(
+            "Capacity ranges of candidates that are not recommended",
+            "scale with the step time",
+            "only the recommended fleet is simulated again with slow and fast steps",
+        )
+    )
+    if not load.is_trace:
+        rows.append(_assumed("Lengths", "prompt and output are independent", "no joint distribution was given"))
+    if job.targets.goodput_limits_ms and job.scenario.slo.goodput is None:
+        limits = ", ".join(f"{metric.upper()} {limit:g} ms" for metric, limit in job.targets.goodput_limits_ms.items())
+        rows.append(_assumed("Thresholds of goodput", limits, "the highest percentile target of each metric"))
+    if any(api.cached for api in hosted):
+        rows.append(
+            _assumed("Cached input at APIs", "every shared prefix is a cache hit", "the provider lists a price for it")
+        )
+    if load.mix.prefix_tokens:
+        rows.append(
+            _assumed("Prefix cache of the fleet", "simulated per replica, least recently used first", "engine default")
+        )
+    return rows
+
+
+def shared_assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:
+    """Those that a report and an estimate make alike."""
     scenario, load = job.scenario, job.load
     shape = scenario.traffic.shape
     given = shape.peak_to_mean
@@ -132,26 +163,6 @@ def assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:
             _assumed(
                 "Models compared", f"{model_name(job.model.id)} against {offers}", "scenario; answers are not judged"
             )
-        )
-    rows.append(
-        _assumed(
-            "Capacity ranges of candidates that are not recommended",
-            "scale with the step time",
-            "only the recommended fleet is simulated again with slow and fast steps",
-        )
-    )
-    if not load.is_trace:
-        rows.append(_assumed("Lengths", "prompt and output are independent", "no joint distribution was given"))
-    if job.targets.goodput_limits_ms and scenario.slo.goodput is None:
-        limits = ", ".join(f"{metric.upper()} {limit:g} ms" for metric, limit in job.targets.goodput_limits_ms.items())
-        rows.append(_assumed("Thresholds of goodput", limits, "the highest percentile target of each metric"))
-    if any(api.cached for api in hosted):
-        rows.append(
-            _assumed("Cached input at APIs", "every shared prefix is a cache hit", "the provider lists a price for it")
-        )
-    if load.mix.prefix_tokens:
-        rows.append(
-            _assumed("Prefix cache of the fleet", "simulated per replica, least recently used first", "engine default")
         )
     return rows
 

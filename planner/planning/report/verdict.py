@@ -45,8 +45,13 @@ def no_fleet_verdict(candidates: Sequence[Candidate], api: Hosted | None) -> dic
     }
 
 
-def verdict(scenario: Scenario, load: Load, best: Candidate, bill: FleetBill, api: Hosted | None) -> dict[str, Any]:
-    """The best fleet against the cheapest API that is offered."""
+def verdict(
+    scenario: Scenario, load: Load, best: Candidate, serving: int, bill: FleetBill, api: Hosted | None,
+    *, estimated: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """The best fleet of `serving` replicas against the cheapest API that is offered. estimated: by the closed form, so
+    that nothing is said of targets."""
+    fleet_detail = _fleet_detail(load, best, serving, bill, estimated)
     fleet_usd = bill.cost.exact_usd_per_month
     gpus = gpus_name(bill.cost.gpus, best.gpu.accelerator.id)
     assert best.deployment is not None
@@ -54,8 +59,9 @@ def verdict(scenario: Scenario, load: Load, best: Candidate, bill: FleetBill, ap
     if api is None:
         spread = _spread(bill.low_usd, bill.high_usd, fleet_usd)
         return {
-            "sentence": f"Self-hosting {hosting} costs {money(fleet_usd)} a month{spread} and meets every target.",
-            "detail": _fleet_detail(load, best, bill),
+            "sentence": f"Self-hosting {hosting} costs {money(fleet_usd)} a month{spread}"
+            + ("." if estimated else " and meets every target."),
+            "detail": fleet_detail,
             "choice": "self_host_only",
             "against": None,
             "saving_usd_per_month": None,
@@ -72,7 +78,7 @@ def verdict(scenario: Scenario, load: Load, best: Candidate, bill: FleetBill, ap
     )
     return {
         "sentence": _sentence(choice, hosting, api, saving, low, high),
-        "detail": " ".join((_fleet_detail(load, best, bill), _api_detail(best, flip, choice, api))),
+        "detail": " ".join((fleet_detail, _api_detail(best, flip, choice, api))),
         "choice": choice,
         "against": _against(api),
         "saving_usd_per_month": {"low": usd(low), "mid": usd(saving), "high": usd(high)},
@@ -117,14 +123,14 @@ def _sentence(choice: str, hosting: str, api: Hosted, saving: Decimal, low: Deci
     return f"{first} (range: {span})."
 
 
-def _fleet_detail(load: Load, best: Candidate, bill: FleetBill) -> str:
-    assert best.fleet is not None
-    spare = bill.cost.replicas - best.fleet.serving
-    carry = "carries" if best.fleet.serving == 1 else "carry"
+def _fleet_detail(load: Load, best: Candidate, serving: int, bill: FleetBill, estimated: bool) -> str:
+    spare = bill.cost.replicas - serving
+    carry = "carries" if serving == 1 else "carry"
+    how = "by the closed form; percentiles under load need a run" if estimated else "within every target"
     return (
-        f"{counted(best.fleet.serving, 'serving replica')} of {counted(best.tp, 'GPU')} "
-        f"({gpu_name(best.gpu.accelerator.id)}) {carry} the peak hour of {load.peak_rps:.3g} requests/s within every "
-        f"target; {_with(spare)} the fleet costs {money(bill.cost.exact_usd_per_month)} a month."
+        f"{counted(serving, 'serving replica')} of {counted(best.tp, 'GPU')} "
+        f"({gpu_name(best.gpu.accelerator.id)}) {carry} the peak hour of {load.peak_rps:.3g} requests/s {how}; "
+        f"{_with(spare)} the fleet costs {money(bill.cost.exact_usd_per_month)} a month."
     )
 
 

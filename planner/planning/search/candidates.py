@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from costmodel import Deployment, DeploymentError, EngineProfile, ModelSpec, Parallelism, make_deployment
 from costmodel.deployment.parallelism import divisibility_problems
-from costmodel.memory.plan import MemoryPlan, memory_plan
-from costmodel.steptime import step_time_tables
+from costmodel.memory.plan import MemoryPlan
 from planner.planning.schema import Scenario
 from planner.planning.search.capacity import Capacity, find_capacity
+from planner.planning.search.deployments import memory_of, tables_of
 from planner.planning.search.feasibility import (
     Reason,
     engine_reason,
@@ -19,10 +19,10 @@ from planner.planning.search.feasibility import (
     tpot_floor_reason,
 )
 from planner.planning.search.fleet import Fleet, find_fleet
-from planner.planning.search.inventory import Gpu
+from planner.planning.search.inventory import Gpu, resolve_model, resolve_profile
 from planner.planning.search.replica import Replica, Tick, make_replica
-from planner.planning.search.targets import Targets
-from planner.planning.traffic.load import Load
+from planner.planning.search.targets import Targets, slo_targets
+from planner.planning.traffic.load import Load, scenario_load
 from simulator import SimulatorError
 
 USUAL_TP = (1, 2, 4, 8)
@@ -49,6 +49,11 @@ class Candidate:
     def feasible(self) -> bool:
         return self.reason is None
 
+    @property
+    def widest(self) -> bool:
+        """No larger tensor-parallel size fits into the node."""
+        return 2 * self.tp > self.gpu.accelerator.gpus_per_node
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -62,6 +67,13 @@ class Job:
     tick: Tick
 
 
+def make_job(scenario: Scenario, tick: Tick) -> Job:
+    """What a scenario asks, resolved: model, engine, load and targets."""
+    model = resolve_model(scenario.model)
+    load = scenario_load(scenario, scenario.engine.max_model_len or model.max_context_tokens)
+    return Job(scenario, model, resolve_profile(scenario), load, slo_targets(scenario.slo), tick)
+
+
 def tp_sizes(scenario: Scenario, gpu: Gpu) -> tuple[int, ...]:
     """Sizes to try on this accelerator: those asked for, or 1, 2, 4 and 8 within a node."""
     asked = scenario.hardware.tensor_parallel
@@ -73,6 +85,21 @@ def tp_sizes(scenario: Scenario, gpu: Gpu) -> tuple[int, ...]:
 def evaluate(job: Job, gpu: Gpu, tp: int) -> Candidate:
     """Check in the order memory (with one sequence of the longest context), divisibility, floors, load; size the fleet
     of what is left."""
+    candidate = prepare(job, gpu, tp)
+    replica = candidate.replica
+    if replica is None:
+        return candidate
+    reason = lone_request_reason(replica, job.load, job.targets, widest=candidate.widest)
+    if reason is not None:
+        return replace(candidate, reason=reason)
+    capacity = find_capacity(replica, job.load, job.targets)
+    fleet = find_fleet(replica, job.load, job.targets, capacity)
+    reason = None if fleet else load_reason(capacity, job.load)
+    return replace(candidate, reason=reason, capacity=capacity, fleet=fleet)
+
+
+def prepare(job: Job, gpu: Gpu, tp: int) -> Candidate:
+    """As far as nothing needs to be simulated: up to the replica, or to the reason why there is none."""
     if tp > gpu.accelerator.gpus_per_node:
         most = gpu.accelerator.gpus_per_node
         detail = f"A node has {most} of these GPUs; tensor parallel {tp} would cross nodes."
@@ -81,22 +108,16 @@ def evaluate(job: Job, gpu: Gpu, tp: int) -> Candidate:
         deployment = _deployment(job, gpu, tp)
     except DeploymentError as error:
         return Candidate(gpu, tp, reason=from_problem(error.problems[0]))
-    memory = memory_plan(deployment)
+    memory = memory_of(deployment)
     reason = _before_simulation(job, deployment, memory)
     if reason is not None:
         return Candidate(gpu, tp, deployment, memory, reason)
     try:
-        replica = make_replica(deployment, memory, step_time_tables(deployment), job.load.mix, job.tick)
+        replica = make_replica(deployment, memory, tables_of(deployment), job.load.mix, job.tick)
     except (SimulatorError, ValueError) as error:
         reason = engine_reason(error, deployment)
         return Candidate(gpu, tp, deployment, memory, reason)
-    reason = lone_request_reason(replica, job.load, job.targets, widest=2 * tp > gpu.accelerator.gpus_per_node)
-    if reason is not None:
-        return Candidate(gpu, tp, deployment, memory, reason, replica)
-    capacity = find_capacity(replica, job.load, job.targets)
-    fleet = find_fleet(replica, job.load, job.targets, capacity)
-    reason = None if fleet else load_reason(capacity, job.load)
-    return Candidate(gpu, tp, deployment, memory, reason, replica, capacity, fleet)
+    return Candidate(gpu, tp, deployment, memory, None, replica)
 
 
 def _before_simulation(job: Job, deployment: Deployment, memory: MemoryPlan) -> Reason | None:

@@ -61,6 +61,11 @@ class Capacity:
     estimate: Estimate
 
 
+def first_rate_rps(start: Estimate) -> float:
+    """The rate that a search tries first: the closed form's, less what queues and percentiles usually cost."""
+    return min(0.8 * start.start_rps, 0.9 * start.saturation_rps)
+
+
 def stream_count(targets: Targets, start: Estimate) -> int:
     """Requests per run: enough for the highest percentile, and for 20 times the requests in flight."""
     return int(min(MAX_COUNT, max(COUNTS[targets.top_percentile], 20 * start.concurrency)))
@@ -102,10 +107,9 @@ def find_capacity(replica: Replica, load: Load, targets: Targets, *, near_rps: f
 
     All runs use the same draws, so that a higher rate differs from a lower one only by its gaps.
     """
-    tightest = targets.tightest_ms("tpot") or targets.tightest_ms("itl")
-    start = estimate(replica, load.mix, tightest[0] if tightest else None)
+    start = estimate(replica, load.mix, targets.step_limit_ms)
     count = stream_count(targets, start)
-    first = near_rps or min(0.8 * start.start_rps, 0.9 * start.saturation_rps)
+    first = near_rps or first_rate_rps(start)
     passing: Run | None = None
     failing: Run | None = None
     rate, shrink = first, GROWTH

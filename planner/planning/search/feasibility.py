@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -94,12 +95,17 @@ def lone_request_reason(replica: Replica, load: Load, targets: Targets, *, wides
     larger tensor-parallel size fits into the node, so none is offered."""
     stream = lone_stream(load)
     log = replica.run(stream, until_ps=int(stream.arrival_ps[-1]) + LONE_GAP_PS)
-    missed = next((item for item in judge(targets, latencies([log], steady=False)) if not item.met), None)
+    return missed_alone_reason(judge(targets, latencies([log], steady=False)), len(log), widest=widest)
+
+
+def missed_alone_reason(judged: Sequence[Judged], requests: int, *, widest: bool) -> Reason | None:
+    """The first target that so many requests miss though none of them meets another; None when all are met."""
+    missed = next((item for item in judged if not item.met), None)
     if missed is None:
         return None
     label, limit = missed.target.label, missed.target.show(missed.target.limit)
     if missed.predicted is None:
-        detail = f"{label} cannot be told: of {len(log):,} requests only {missed.samples} have a value of it."
+        detail = f"{label} cannot be told: of {requests:,} requests only {missed.samples} have a value of it."
         return Reason("too_few_samples", detail, "Take this target out, or state longer outputs.")
     detail = (
         f"Even without other load {label} is {missed.shown}; the target is {limit}. More replicas do not change that."
@@ -129,6 +135,18 @@ def load_reason(capacity: Capacity, load: Load) -> Reason:
     rate = capacity.failing.rate_rps if capacity.failing else 0.0
     detail = f"At {rate:.3g} requests/s per replica already {failure}, and 20,000 replicas do not mend it."
     return Reason("load", detail, "Looser targets, a faster replica, or a queue in front that evens out bursts.")
+
+
+def no_rate_reason(capacity_rps: float, load: Load) -> Reason:
+    """The closed form finds no fleet of 20,000 replicas or fewer, though one idle replica meets the targets."""
+    if capacity_rps > 0:
+        detail = (
+            f"By the closed form {load.peak_rps:,.4g} requests/s at {capacity_rps:.3g} per replica need more than "
+            "20,000 replicas."
+        )
+    else:
+        detail = "By the closed form a replica meets the targets alone, but at no load that is worth the name."
+    return Reason("load", detail, "Looser targets, or a faster replica (higher tensor parallel or a faster GPU).")
 
 
 def _sentence(text: str) -> str:

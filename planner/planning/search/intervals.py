@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from costmodel import replicas_for_peak
-from costmodel.steptime.coverage import Coverage, coverage
+from costmodel.steptime.coverage import Coverage
 from planner.planning.money.bills import slo_capacity_rps
 from planner.planning.search.candidates import Candidate, Job
 from planner.planning.search.capacity import Run, find_capacity, stream_count
+from planner.planning.search.deployments import coverage_of
 from planner.planning.search.fleet import fleet_run
-from planner.planning.search.replica import estimate
+from planner.planning.search.replica import Estimate, Replica, estimate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,16 +41,18 @@ def sized(job: Job, candidate: Candidate) -> Sized:
     assert candidate.replica is not None
     assert candidate.capacity is not None
     covered = _coverage(candidate)
-    tightest = job.targets.tightest_ms("tpot") or job.targets.tightest_ms("itl")
-    limit_ms = tightest[0] if tightest else None
-    replica, now = candidate.replica, candidate.capacity.estimate
+    return _sized(job, candidate, covered, *rate_ratios(job, candidate.replica, candidate.capacity.estimate, covered))
+
+
+def rate_ratios(job: Job, replica: Replica, now: Estimate, covered: Coverage) -> tuple[float, float]:
+    """What becomes of the rate with slow and with fast steps, as ratios; see `sized`."""
 
     def ratio(step_ratio: float) -> float:
-        then = estimate(replica.slowed(step_ratio), job.load.mix, limit_ms)
+        then = estimate(replica.slowed(step_ratio), job.load.mix, job.targets.step_limit_ms)
         return then.start_rps / now.start_rps if then.within_limit else 0.0
 
     slow, fast = covered.step_time_p90_ratio, covered.step_time_p10_ratio
-    return _sized(job, candidate, covered, min(ratio(slow), 1 / slow), max(ratio(fast), 1 / fast))
+    return min(ratio(slow), 1 / slow), max(ratio(fast), 1 / fast)
 
 
 def sized_by_simulation(job: Job, candidate: Candidate) -> Sized:
@@ -99,4 +102,4 @@ def _sized(
 
 def _coverage(candidate: Candidate) -> Coverage:
     assert candidate.deployment is not None
-    return coverage(candidate.deployment)
+    return coverage_of(candidate.deployment)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from costmodel import Deployment
 from costmodel.memory.plan import MemoryPlan
@@ -14,6 +15,7 @@ from planner.planning.step_times import scaled, simulator_step_time
 from planner.planning.traffic.load import Load, Mix
 from simulator import EngineConfig, EventLog, StepTime, Workload, simulate
 
+FloatArray = npt.NDArray[np.float64]
 LEAST_BLOCK_TOKENS = 16
 LEAST_SEATS = 0.05
 SEATS_TRIED = 512
@@ -98,27 +100,43 @@ def estimate(replica: Replica, mix: Mix, tpot_limit_ms: float | None) -> Estimat
     second. The best n within seats, pool and token budget gives saturation; the best with f below the TPOT limit the
     start. n is a mean and takes any value, below 1 too: a prompt beyond the budget is spread over several steps.
     """
+    fits = most_sequences(replica, mix)
+    seats = np.geomspace(min(LEAST_SEATS, fits / 2), fits, SEATS_TRIED)
+    step_ps = mean_step_ps(replica, mix, seats)
+    rates = seats / mix.output_tokens_mean / (step_ps * 1e-12)
+    fast = step_ps * 1e-9 <= (tpot_limit_ms or np.inf)
+    best = np.argmax(np.where(fast, rates, -1.0)) if fast.any() else np.argmin(np.abs(seats - 1))
+    return Estimate(float(rates.max()), float(rates[best]), float(seats[best]), bool(fast.any()))
+
+
+def mean_step_ps(replica: Replica, mix: Mix, seats: FloatArray) -> FloatArray:
+    """The mean step of so many running sequences while prefill keeps pace with departures; see `estimate`."""
     config, step = replica.config, replica.step_time
-    output = mix.output_tokens_mean
-    cached = float(mix.prefix_tokens if config.enable_prefix_caching else 0)
+    cached = cached_tokens(config, mix)
     prompt = max(1.0, mix.prompt_tokens_mean - cached)
     pairs = float(((mix.prompt_tokens.astype(np.float64) ** 2 - cached**2) / 2).mean())
-    budget = config.max_num_batched_tokens / (1 + prompt / output)
-    fits = min(float(config.max_num_seqs), _sequences_in_pool(config, mix), budget)
-    seats = np.geomspace(min(LEAST_SEATS, fits / 2), fits, SEATS_TRIED)
-    admitted = seats / output
+    admitted = seats / mix.output_tokens_mean
     table = np.arange(len(step.seats_ps))
     context_ps = np.interp(seats, table, step.context_ps)
-    step_ps = (
+    return np.asarray(
         np.interp(np.maximum(1.0, seats + admitted * prompt), np.arange(len(step.tokens_ps)), step.tokens_ps)
         + np.interp(seats, table, step.seats_ps)
         + context_ps * (seats * mix.context_tokens_mean + admitted * cached)
         + admitted * (pairs * step.prefill_pair_ps + step.prefill_seq_ps)
     )
-    rates = admitted / (step_ps * 1e-12)
-    fast = step_ps * 1e-9 <= (tpot_limit_ms or np.inf)
-    best = np.argmax(np.where(fast, rates, -1.0)) if fast.any() else np.argmin(np.abs(seats - 1))
-    return Estimate(float(rates.max()), float(rates[best]), float(seats[best]), bool(fast.any()))
+
+
+def most_sequences(replica: Replica, mix: Mix) -> float:
+    """Sequences of the mix that seats, pool and token budget hold at once, on average."""
+    config = replica.config
+    prompt = max(1.0, mix.prompt_tokens_mean - cached_tokens(config, mix))
+    budget = config.max_num_batched_tokens / (1 + prompt / mix.output_tokens_mean)
+    return min(float(config.max_num_seqs), _sequences_in_pool(config, mix), budget)
+
+
+def cached_tokens(config: EngineConfig, mix: Mix) -> float:
+    """Tokens of a prompt that the closed form takes from the prefix cache."""
+    return float(mix.prefix_tokens if config.enable_prefix_caching else 0)
 
 
 def _sequences_in_pool(config: EngineConfig, mix: Mix) -> float:

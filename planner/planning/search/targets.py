@@ -59,6 +59,12 @@ class Targets:
         return min(found) if found else None
 
     @property
+    def step_limit_ms(self) -> float | None:
+        """What a mean step may last: the tightest TPOT target, without one the tightest ITL target."""
+        tightest = self.tightest_ms("tpot") or self.tightest_ms("itl")
+        return tightest[0] if tightest else None
+
+    @property
     def top_percentile(self) -> int:
         percentiles = [t.percentile for t in self.all if t.percentile is not None]
         return max(percentiles, default=95)

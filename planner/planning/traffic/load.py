@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +25,9 @@ LEAST_STREAM = 500
 USUAL_PEAK_TO_MEAN = {"constant": 1.0, "diurnal": 2.0, "business_hours": 3.0, "working_week": 2.4}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Mix:
-    """A sample of the requests: lengths after the cut at max_model_len and max_tokens, in pairs.
+    """A sample of the requests: lengths after the cut at max_model_len and max_tokens, in pairs. Means are kept.
 
     prefix_tokens: length of the shared prefix, 0 without; prefix_groups: how many different ones.
     """
@@ -37,15 +38,15 @@ class Mix:
     prefix_groups: int
     cut_ratio: float
 
-    @property
+    @cached_property
     def prompt_tokens_mean(self) -> float:
         return float(self.prompt_tokens.mean())
 
-    @property
+    @cached_property
     def output_tokens_mean(self) -> float:
         return float(self.output_tokens.mean())
 
-    @property
+    @cached_property
     def context_tokens_mean(self) -> float:
         """Context held by a running sequence, mean over time."""
         return token_time_mean_context(self.prompt_tokens, self.output_tokens)

@@ -1,0 +1,143 @@
+"""The closed-form estimate of a scenario: what fits, what it would cost and whether that beats the API, in
+milliseconds and without a simulation. A run confirms or corrects it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from costmodel import Coverage, break_even, replicas_for_peak
+from planner.planning.money.bills import Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
+from planner.planning.money.break_even import against_row, stairs_of
+from planner.planning.report.estimate_rows import Option, Size, assumptions, option_row
+from planner.planning.report.plain import plain
+from planner.planning.report.provenance import notes_of, provenance
+from planner.planning.report.verdict import no_fleet_verdict, verdict
+from planner.planning.schema import SCHEMA_VERSION, Scenario
+from planner.planning.search.candidates import Candidate, Job, make_job, prepare, tp_sizes
+from planner.planning.search.closed_form import capacity_rps, closed_form, lone_latencies
+from planner.planning.search.deployments import coverage_of
+from planner.planning.search.feasibility import missed_alone_reason, no_rate_reason
+from planner.planning.search.fleet import MAX_REPLICAS
+from planner.planning.search.intervals import rate_ratios
+from planner.planning.search.inventory import resolve_gpus
+from planner.planning.search.replica import Replica, estimate
+from planner.planning.search.targets import judge
+
+SIMULATED_RATIO = (0.73, 0.9, 1.15)
+"""Simulated over closed-form capacity: low, usual and high over the setups of docs/method.md, "The estimate"."""
+
+
+def estimate_scenario(scenario: Scenario) -> dict[str, Any]:
+    """The estimate as plain values: the keys of a report where they mean the same, `method` "closed_form".
+
+    Every candidate has its first reason to be out or its capacity, replicas, month and Little's law. Percentiles under
+    load are approximate; what only a simulation shows (preemption, routing, cache evictions) is left out.
+    """
+    job = make_job(scenario, lambda: None)
+    gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
+    hosted = hosted_bills(scenario, job.load)
+    options = [_option(job, prepare(job, gpu, tp)) for gpu in gpus for tp in tp_sizes(scenario, gpu)]
+    best, against = _best(options), cheapest(hosted)
+    candidates = [option.candidate for option in options]
+    tokens = monthly_tokens(job.load, scenario.billing.hours_per_month)
+    notes = notes_of(job, gpus, [best.candidate] if best else candidates)
+    covered = best.coverage if best else None
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "method": "closed_form",
+        "name": scenario.name,
+        "verdict": _verdict(job, best, candidates, against),
+        "recommended": best.candidate.id if best else None,
+        "candidates": [option_row(job, option, against) for option in options],
+        "load": {
+            "mean_rps": job.load.mean_rps,
+            "peak_rps": job.load.peak_rps,
+            "prompt_tokens_mean": job.load.mix.prompt_tokens_mean,
+            "output_tokens_mean": job.load.mix.output_tokens_mean,
+            "context_tokens_mean": job.load.mix.context_tokens_mean,
+            "monthly_tokens": {"input": tokens.input, "output": tokens.output, "total": tokens.total},
+        },
+        "api": [api.as_dict() for api in hosted],
+        "break_even": _break_even(job, best, against),
+        "provenance": provenance(job, gpus, hosted, covered, assumptions(job, hosted), notes),
+    }
+    return {key: plain(value) for key, value in document.items()}
+
+
+def _option(job: Job, candidate: Candidate) -> Option:
+    replica = candidate.replica
+    if replica is None:
+        return Option(candidate)
+    form = closed_form(replica, job.load)
+    alone = judge(job.targets, lone_latencies(replica, form.sample))
+    reason = missed_alone_reason(alone, len(form.sample.prompt), widest=candidate.widest)
+    if reason is not None:
+        return Option(candidate, form, reason)
+    capacity = capacity_rps(form, job.targets)
+    if capacity * SIMULATED_RATIO[1] * MAX_REPLICAS < job.load.peak_rps:
+        return Option(candidate, form, no_rate_reason(capacity * SIMULATED_RATIO[1], job.load))
+    assert candidate.deployment is not None
+    covered = coverage_of(candidate.deployment)
+    size = _size(job, replica, capacity, covered)
+    bill = fleet_bill(
+        job.scenario,
+        candidate.gpu,
+        job.load,
+        gpus_per_replica=candidate.tp,
+        serving=size.serving,
+        serving_low=size.serving_low,
+        serving_high=size.serving_high,
+        capacity_rps=size.mid_rps,
+    )
+    return Option(candidate, form, None, capacity, size, bill, covered)
+
+
+def _size(job: Job, replica: Replica, capacity: float, covered: Coverage) -> Size:
+    """The interval joins two independent errors, of the closed form and of step times: their logarithms add up as
+    squares. 0 at the low end where with slow steps no target of TPOT can be met."""
+    low_ratio, usual_ratio, high_ratio = SIMULATED_RATIO
+    now = estimate(replica, job.load.mix, job.targets.step_limit_ms)
+    slow, fast = rate_ratios(job, replica, now, covered)
+    mid = capacity * usual_ratio
+    low = mid * math.exp(-math.hypot(math.log(low_ratio / usual_ratio), math.log(slow))) if slow > 0 else 0.0
+    high = mid * math.exp(math.hypot(math.log(high_ratio / usual_ratio), math.log(fast)))
+    peak = job.load.peak_rps
+    serving = replicas_for_peak(peak, mid)
+    return Size(
+        low_rps=low,
+        mid_rps=mid,
+        high_rps=high,
+        serving=serving,
+        serving_low=replicas_for_peak(peak, high),
+        serving_high=replicas_for_peak(peak, low) if low > 0 else serving,
+    )
+
+
+def _best(options: Sequence[Option]) -> Option | None:
+    """The lowest bill; of equal ones the fewer GPUs, then the smaller replicas."""
+    found = [
+        (option.bill.cost.exact_usd_per_month, option.bill.cost.gpus, option.candidate.tp, option.candidate.id, option)
+        for option in options
+        if option.bill is not None
+    ]
+    return min(found, key=lambda item: item[:4])[4] if found else None
+
+
+def _verdict(job: Job, best: Option | None, candidates: Sequence[Candidate], against: Hosted | None) -> dict[str, Any]:
+    if best is None:
+        return no_fleet_verdict(candidates, against)
+    assert best.size is not None
+    assert best.bill is not None
+    return verdict(job.scenario, job.load, best.candidate, best.size.serving, best.bill, against, estimated=True)
+
+
+def _break_even(job: Job, best: Option | None, against: Hosted | None) -> dict[str, Any] | None:
+    """Of the recommended candidate against the cheapest API; None without either."""
+    if best is None or against is None:
+        return None
+    assert best.size is not None
+    assert best.bill is not None
+    stairs = stairs_of(job.scenario, job.load, best.bill.cost.usd_per_replica_hour, best.size.mid_rps)
+    return against_row(against, break_even(stairs, against.bill.usd_per_request))
