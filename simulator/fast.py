@@ -4,6 +4,7 @@ Importing this module does not import numba; running it does.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,13 +27,14 @@ def simulate_fast(
     on_progress: Callable[[float], bool] | None = None,
 ) -> EventLog:
     """As `simulate_reference`, bit for bit."""
-    from simulator.kernels import layout, loop, power_layout, readout, state
+    from simulator.kernels import layout, loop, plain, power_layout, readout, state
 
     memory = layout.lay_out(fleet, workload, draws, word, until_ps)
+    advance = loop.advance_plain if plain.is_plain(memory.m, memory.replicas()) else loop.advance
     starts: list[tuple[int, int, int]] = []
     answer = state.MORE
     while answer == state.MORE:
-        answer = loop.advance(*memory, INSTANTS_PER_CALL)
+        answer = advance(*memory, INSTANTS_PER_CALL)
         starts += power_layout.take_starts(memory.m)
         if answer == state.BEYOND_HORIZON:
             raise beyond_horizon()
@@ -44,9 +46,9 @@ def simulate_fast(
 
 def warm_up() -> None:
     """Compile the kernels, or load them from numba's cache, so that the first run does not wait for it."""
-    config = EngineConfig(max_num_seqs=2, max_num_batched_tokens=8, num_blocks=8, max_model_len=16, block_size=4)
     tables = np.ones(9, np.int64)
     ones = np.ones(2, np.int64)
-    simulate_fast(
-        Fleet((Pool(config, StepTime(tables, tables, tables)),)), Workload(ones, ones, ones), np.zeros((0, 2), np.int64)
-    )
+    plain = EngineConfig(max_num_seqs=2, max_num_batched_tokens=8, num_blocks=8, max_model_len=16, block_size=4)
+    for config in (plain, replace(plain, enable_prefix_caching=True)):  # one for each entry
+        fleet = Fleet((Pool(config, StepTime(tables, tables, tables)),))
+        simulate_fast(fleet, Workload(ones, ones, ones), np.zeros((0, 2), np.int64))

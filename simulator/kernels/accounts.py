@@ -1,6 +1,7 @@
 """Sums over time: by replica, by bin of the series, and gaps between tokens by size."""
 
 from simulator.kernels.compile import inlined, kernel
+from simulator.kernels.plain import rare
 from simulator.kernels.state import (
     BIN_END,
     BIN_PS,
@@ -55,7 +56,7 @@ def tell_series(m: IntArray, rep: int) -> None:
     for index in range(SUMS):
         total = m[rep + STEPS + index]
         if index == 0:
-            total += m[rep + STALLS]
+            total += rare(m, rep + STALLS)
         m[bin_at + index] += total - m[rep + TOLD + index]
         m[rep + TOLD + index] = total
 

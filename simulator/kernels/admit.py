@@ -3,6 +3,7 @@
 from simulator.kernels.accounts import add_product, choose_slice
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.lines import BY_PREFIX, arrange, hits_may_shrink, owner_of, steps_in_order, take_next
+from simulator.kernels.plain import rare
 from simulator.kernels.pool import blocks_for, most_blocks, take_at_admission
 from simulator.kernels.prefix import TABLE_SIZE, look_up
 from simulator.kernels.promises import promise, room_expected, room_for_all
@@ -88,9 +89,9 @@ def anyone_waiting(m: IntArray, rep: int) -> bool:
 @kernel
 def seat_open(m: IntArray, rep: int, running: int, budget: int) -> bool:
     """A seat and tokens are left, and a static batch still takes members."""
-    if running + m[rep + INCOMING] >= m[rep + MAX_SEQS] or budget <= 0:
+    if running + rare(m, rep + INCOMING) >= m[rep + MAX_SEQS] or budget <= 0:
         return False
-    return bool(m[rep + STATIC] == 0 or m[rep + BATCH_LEFT] > 0)
+    return bool(rare(m, rep + STATIC) == 0 or rare(m, rep + BATCH_LEFT) > 0)
 
 
 @kernel
@@ -103,11 +104,11 @@ def _row_of(m: IntArray, counts: Int32Array, rep: int, request: int) -> int:
 def _asked_with_windows(m: IntArray, rep: int, running: int, target: int, end: int) -> int:
     """Blocks beyond its HITS that the head asks for: for its first chunk, and, of the whole prompt, those that its
     windows ever hold."""
-    hits, tables = m[rep + HITS], m[rep + BLOCK_TABLES]
+    hits, tables = rare(m, rep + HITS), m[rep + BLOCK_TABLES]
     asked = blocks_for(m, rep, end) - hits * tables
     if m[rep + RESERVE_WHOLE] > 0:
         asked = max(asked, lacking_blocks(m, rep, blocks_for(m, rep, target) // tables, hits))
-    return int(asked + m[rep + FREE_HITS] + (m[rep + WATERMARK] if running > 0 else 0))
+    return int(asked + rare(m, rep + FREE_HITS) + (m[rep + WATERMARK] if running > 0 else 0))
 
 
 @kernel
@@ -120,24 +121,24 @@ def head_chunk(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, running
         target = m[row + TARGET]
     else:
         target = int(counts[PROMPT, request])
-        if m[CARRIES] > 0:
+        if rare(m, CARRIES) > 0:
             target += int(counts[CARRIED, request])
     cached = 0
-    if m[rep + CACHING] > 0:
+    if rare(m, rep + CACHING) > 0:
         look_up(m, w, rep, request, row, target)
-        cached = m[rep + HIT_TOKENS]
+        cached = rare(m, rep + HIT_TOKENS)
     if m[rep + CHUNKED] == 0 and target - cached > budget:
         return 0
     tokens = min(target - cached, m[rep + LONGEST_CHUNK], budget)
-    if m[rep + ASKS] == ESTIMATE:
+    if rare(m, rep + ASKS) == ESTIMATE:
         return int(tokens) if room_expected(m, counts, rep, request, target, cached + tokens) else 0
     asked = most_blocks(m, rep, target) if m[rep + RESERVE_WHOLE] > 0 else blocks_for(m, rep, cached + tokens)
     if running > 0:
         asked += m[rep + WATERMARK]
-    if m[rep + ASKS] == GREATEST:
+    if rare(m, rep + ASKS) == GREATEST:
         asked = room_for_all(m, counts, rep, request)
-    asked -= m[rep + HITS] * m[rep + BLOCK_TABLES] - m[rep + FREE_HITS]
-    if m[rep + TABLE_WINDOWS] > 0:
+    asked -= rare(m, rep + HITS) * m[rep + BLOCK_TABLES] - rare(m, rep + FREE_HITS)
+    if rare(m, rep + TABLE_WINDOWS) > 0:
         asked = _asked_with_windows(m, rep, running, target, cached + tokens)
     m[rep + ASKED] = asked
     return int(tokens) if asked <= m[rep + FREE] else 0
@@ -158,7 +159,7 @@ def stays_in_order(
     if head_chunk(m, w, counts, rep, running, budget) > 0 or not stays_blocked(m, rep):
         return False
     m[rep + IN_ORDER] = steps_in_order(m, rep)
-    return bool(m[rep + ORDERED] != BY_PREFIX or m[rep + MATCHED] == 0 or m[rep + LOOSE] == 0)
+    return bool(rare(m, rep + ORDERED) != BY_PREFIX or m[rep + MATCHED] == 0 or m[rep + LOOSE] == 0)
 
 
 @kernel
@@ -169,7 +170,9 @@ def form_static_batch(m: IntArray, times: IntArray, counts: Int32Array, rep: int
         while times[FINISH, request] >= 0:  # it has left the line
             request = int(counts[BEHIND, request])
         tokens = counts[PROMPT, request] + counts[OUTPUT, request] - 1
-        room -= most_blocks(m, rep, min(tokens + m[rep + DRAFT_TOKENS] + m[rep + LOOKAHEAD], m[rep + MAX_LEN]))
+        room -= most_blocks(
+            m, rep, min(tokens + rare(m, rep + DRAFT_TOKENS) + rare(m, rep + LOOKAHEAD), m[rep + MAX_LEN])
+        )
         if members == m[rep + MAX_SEQS] or room < 0:
             break
         members += 1
@@ -210,15 +213,15 @@ def _first_admission(m: IntArray, times: IntArray, counts: Int32Array, rep: int,
     m[row + TARGET] = counts[PROMPT, request]
     m[row + LENGTH] = counts[OUTPUT, request]
     m[row + MADE] = 0
-    if m[rep + ORDERED] > 0:
+    if rare(m, rep + ORDERED) > 0:
         m[row + PAYER] = owner_of(m, counts, rep, request)
     if times[ADMITTED, request] >= 0:
         _admit_again(m, times, counts, rep, request, row)
         return row
     times[ADMITTED, request] = m[rep + NOW]
     add_product(m, WAITED_HIGH, 1, m[rep + NOW] - times[ARRIVAL, request])
-    if m[rep + HIT_TOKENS] > 0:
-        counts[CACHED, request] = m[rep + HIT_TOKENS]
+    if rare(m, rep + HIT_TOKENS) > 0:
+        counts[CACHED, request] = rare(m, rep + HIT_TOKENS)
     choose_slice(m, rep, request)
     return row
 
@@ -234,25 +237,25 @@ def _resume(m: IntArray, times: IntArray, counts: Int32Array, rep: int, request:
 
 @inlined
 def _admit_head(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, tokens: int) -> None:
-    if m[rep + ORDERED] > 0:
+    if rare(m, rep + ORDERED) > 0:
         request = take_next(m, times, counts, rep)
     else:
         request = pop_front(m, counts, rep + LINE)
-        if m[EXPIRES] > 0:
+        if rare(m, EXPIRES) > 0:
             skip_ended(m, times, counts, rep + LINE)
     row = _row_of(m, counts, rep, request)
     if row != NOBODY:
         _resume(m, times, counts, rep, request, row)
     else:
         row = _first_admission(m, times, counts, rep, request)
-    cached = m[rep + HIT_TOKENS]
-    take_at_admission(m, w, rep, row, m[row + TARGET] if m[rep + WHOLE] > 0 else cached + tokens)
-    if m[rep + ASKS] != PRESENT_NEED:
+    cached = rare(m, rep + HIT_TOKENS)
+    take_at_admission(m, w, rep, row, m[row + TARGET] if rare(m, rep + WHOLE) > 0 else cached + tokens)
+    if rare(m, rep + ASKS) != PRESENT_NEED:
         promise(m, counts, rep, row)
     m[row + COMPUTED] = cached
     m[row + CHUNK] = tokens
     join_running(m, rep, row)
-    if m[rep + BATCH_LEFT] > 0:
+    if rare(m, rep + BATCH_LEFT) > 0:
         m[rep + BATCH_LEFT] -= 1
 
 

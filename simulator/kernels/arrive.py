@@ -5,6 +5,7 @@ of READY_COUNT words at READY, the next one first.
 """
 
 from simulator.kernels.compile import kernel
+from simulator.kernels.plain import rare
 from simulator.kernels.state import (
     ARRIVAL,
     CONCURRENCY,
@@ -98,7 +99,7 @@ def next_request(m: IntArray, times: IntArray, at_ps: int) -> int:
 def takes(m: IntArray, counts: Int32Array, pool: int, request: int) -> bool:
     """Whether the pool's replicas take the request on this side: by its prompt, and as one that they can serve."""
     prompt = counts[PROMPT, request]
-    if m[pool + POOL_ROLE] != m[SIDE]:
+    if m[pool + POOL_ROLE] != rare(m, SIDE):
         return False
-    output = counts[OUTPUT, request] if m[SIDE] != PREFILL else 1
+    output = counts[OUTPUT, request] if rare(m, SIDE) != PREFILL else 1
     return bool(m[pool + POOL_LOW] <= prompt <= m[pool + POOL_HIGH] and prompt + output <= m[pool + POOL_LONGEST])

@@ -10,6 +10,7 @@ from typing import Final
 from simulator.kernels.arrive import takes
 from simulator.kernels.compile import kernel
 from simulator.kernels.handed import FITS
+from simulator.kernels.plain import rare
 from simulator.kernels.power import accepts
 from simulator.kernels.routers import LEAST_TOKENS
 from simulator.kernels.runs import Int32Array
@@ -42,15 +43,15 @@ GANG_WORDS: Final = 2
 @kernel
 def _passes(m: IntArray, gang: int) -> bool:
     """The replica is on, and one that computes the arriving prompt itself if only such are asked."""
-    if m[CONTROL] > 0 and not accepts(m, gang):
+    if rare(m, CONTROL) > 0 and not accepts(m, gang):
         return False
-    return bool(m[CHOOSY] != BY_FIT or m[m[m[TRANSFER] + FITS] + gang] > 0)
+    return bool(rare(m, CHOOSY) != BY_FIT or m[m[rare(m, TRANSFER) + FITS] + gang] > 0)
 
 
 @kernel
 def willing(m: IntArray, gang: int) -> bool:
     """Whether a candidate can be chosen now, where not all of them can."""
-    return m[CHOOSY] == 0 or _passes(m, gang)
+    return rare(m, CHOOSY) == 0 or _passes(m, gang)
 
 
 @kernel
@@ -81,11 +82,11 @@ def candidate(m: IntArray, counts: Int32Array, request: int, place: int) -> int:
     for pool in range(m[POOLS], m[POOLS_END], POOL_SIZE):
         if not takes(m, counts, pool, request):
             continue
-        if m[CHOOSY] == 0 and place >= m[pool + POOL_REPLICAS]:
+        if rare(m, CHOOSY) == 0 and place >= m[pool + POOL_REPLICAS]:
             place -= m[pool + POOL_REPLICAS]
             continue
         for gang in range(m[pool + POOL_FIRST], m[pool + POOL_FIRST] + m[pool + POOL_REPLICAS]):
-            if m[CHOOSY] == 0:
+            if rare(m, CHOOSY) == 0:
                 return int(gang + place)
             if willing(m, gang):
                 if place == 0:

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from llvmlite.binding import Linkage
+from llvmlite.binding import Linkage, parse_assembly
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+
+from simulator.kernels.plain import KNOWN
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -63,26 +65,38 @@ class _WithoutEnvironment:
 
 
 class _Whole(JITCodeLibrary):
-    """The entry: its own code and that of all parts, optimised and turned into machine code at once."""
+    """An entry: its own code and that of all parts, optimised and turned into machine code at once."""
+
+    known = -1  # see `plain.py`
 
     def finalize(self) -> None:
         for library in self._linking_libraries:  # grows on the way; parts come into it once
             own = library._linking_libraries if isinstance(library, _Part) else ()
             self._linking_libraries += [part for part in dict.fromkeys(own) if part not in self._linking_libraries]
+        constant = parse_assembly(f"@{KNOWN} = constant i64 {self.known}")
+        constant.triple, constant.data_layout = self._final_module.triple, self._final_module.data_layout
+        self._final_module.link_in(constant)
         super().finalize()  # type: ignore[no-untyped-call]
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.weak_odr:
                 function.linkage = Linkage.internal
+        self._final_module.get_global_variable(KNOWN).linkage = Linkage.internal
         super()._optimize_final_module()  # type: ignore[no-untyped-call]
+
+
+class _Plain(_Whole):
+    """The plain entry: see `plain.py`."""
+
+    known = 0
 
 
 def _compiler(library: type[JITCodeLibrary]) -> type[Compiler]:
     class KernelCompiler(Compiler):
         def define_pipelines(self) -> Any:
             self.state.library = library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-            if library is _Whole:
+            if issubclass(library, _Whole):
                 self.state.library.enable_object_caching()
             return super().define_pipelines()  # type: ignore[no-untyped-call]
 
@@ -101,14 +115,23 @@ def inlined(function: Kernel) -> Kernel:
 
 def entry(function: Kernel) -> Kernel:
     """Compile `function` with all that it calls, and keep the result on disk."""
+    return _kept(function, _Whole)
+
+
+def plain_entry(function: Kernel) -> Kernel:
+    """As `entry`, without what `plain.py` calls rare: its code is small and takes little time to compile."""
+    return _kept(function, _Plain)
+
+
+def _kept(function: Kernel, library: type[JITCodeLibrary]) -> Kernel:
     folder = _cache_folder()
     if folder is None:
-        return cast(Kernel, numba.njit(pipeline_class=_compiler(_Whole), **_ENTRY)(function))
+        return cast(Kernel, numba.njit(pipeline_class=_compiler(library), **_ENTRY)(function))
     settings: Any = numba.config
     before = settings.CACHE_DIR
     settings.CACHE_DIR = str(folder)  # read while the function is decorated
     try:
-        return cast(Kernel, numba.njit(cache=True, pipeline_class=_compiler(_Whole), **_ENTRY)(function))
+        return cast(Kernel, numba.njit(cache=True, pipeline_class=_compiler(library), **_ENTRY)(function))
     finally:
         settings.CACHE_DIR = before
 

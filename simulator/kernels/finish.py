@@ -8,6 +8,7 @@ from simulator.kernels.endings import note_finish
 from simulator.kernels.handed import hand_over
 from simulator.kernels.late import stay_late, vacate
 from simulator.kernels.lines import charge
+from simulator.kernels.plain import rare
 from simulator.kernels.power import measure_end, measure_first_token
 from simulator.kernels.prefix import offer_shared
 from simulator.kernels.routers import KV_AWARE
@@ -52,16 +53,16 @@ from simulator.steptime import IntArray
 @kernel
 def _leave(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, row: int, computed: int) -> None:
     request = m[row + REQUEST]
-    if m[rep + OVERLAPS] > 0:
+    if rare(m, rep + OVERLAPS) > 0:
         stay_late(m, rep, row, computed)
     else:
         vacate(m, w, counts, rep, row, computed)
     change_load(m, counts, rep, request, -1)
     end_request(m, times, request, m[CLOCK])
     in_time = True
-    if m[LIMITED] > 0:
+    if rare(m, LIMITED) > 0:
         in_time = note_finish(m, times, counts, request, m[CLOCK])
-    if m[CONTROL] > 0 and in_time:
+    if rare(m, CONTROL) > 0 and in_time:
         measure_end(m, times, counts, rep, request)
 
 
@@ -77,7 +78,7 @@ def _offer_answers(m: IntArray, w: Int32Array, rep: int, rank: int) -> None:
 @kernel
 def finish_due(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int, rank: int) -> None:
     """Decoding sequences up to a rank whose last token came out in the step that has just ended."""
-    if m[rep + ANSWERS] > 0:
+    if rare(m, rep + ANSWERS) > 0:
         _offer_answers(m, w, rep, rank)
     heap = m[rep + HEAP]
     while m[rep + DECODING] > 0 and m[heap] == m[rep + STEPS] and m[m[heap + 1] + RANK] <= rank:
@@ -92,17 +93,17 @@ def _emit(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
         times[FIRST_TOKEN, m[row + REQUEST]] = m[CLOCK]
         if m[ROUTER] == KV_AWARE:
             m[rep + PENDING] -= counts[KEPT, m[row + REQUEST]]
-        if m[CONTROL] > 0:
+        if rare(m, CONTROL) > 0:
             measure_first_token(m, times, rep, m[row + REQUEST])
     else:
         add_gap(m, rep, m[CLOCK] - m[row + LAST_TOKEN], 1)
     m[row + LAST_TOKEN] = m[CLOCK]
     m[row + MADE] += 1
-    if m[rep + ORDERED] > 0:
+    if rare(m, rep + ORDERED) > 0:
         charge(m, row, 1)
     if m[row + MADE] == m[row + LENGTH]:
         _leave(m, w, times, counts, rep, row, m[row + COMPUTED])
-    elif m[rep + HANDS_OVER] > 0:
+    elif rare(m, rep + HANDS_OVER) > 0:
         hand_over(m, times, counts, rep, row)
     else:
         join_decoding(m, rep, row)
@@ -116,15 +117,15 @@ def finish_chunks(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arra
     m[rep + CHUNK_COUNT] = 0
     for place in range(chunks, chunks + count):
         row = m[place]
-        if m[rep + MIXED] == 0:  # where prompts are computed first, they also end first
+        if rare(m, rep + MIXED) == 0:  # where prompts are computed first, they also end first
             finish_due(m, w, times, counts, rep, m[row + RANK])
         m[row + COMPUTED] += m[row + CHUNK]
-        if m[rep + CACHING] > 0:
+        if rare(m, rep + CACHING) > 0:
             offer_shared(m, w, rep, row, m[row + COMPUTED])
         if m[row + COMPUTED] < m[row + TARGET]:
             m[chunks + m[rep + CHUNK_COUNT]] = row
             m[rep + CHUNK_COUNT] += 1
-        elif m[rep + HANDS_OVER] == SILENT:
+        elif rare(m, rep + HANDS_OVER) == SILENT:
             hand_over(m, times, counts, rep, row)
         else:
             _emit(m, w, times, counts, rep, row)

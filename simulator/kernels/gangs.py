@@ -8,6 +8,7 @@ from typing import Final
 from simulator.kernels.accounts import add_product, turn_bin
 from simulator.kernels.compile import kernel
 from simulator.kernels.intake import busy, join_come, plan_apart
+from simulator.kernels.plain import rare
 from simulator.kernels.running import running_count, seats_taken
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.sglang import start_anew
@@ -71,7 +72,7 @@ def entry_of(m: IntArray, leader: int) -> int:
         score = m[rep + OUTSTANDING]
         if m[gang + KIND] == IN_STEP:
             waiting = m[rep + LINE + LINE_LENGTH] + m[rep + INBOX + LINE_LENGTH] + m[rep + INTAKE + LINE_LENGTH]
-            score = WAITING_WEIGHT * waiting + seats_taken(m, rep) + m[rep + INCOMING]
+            score = WAITING_WEIGHT * waiting + seats_taken(m, rep) + rare(m, rep + INCOMING)
         if place == 0 or score < least:
             chosen, least = rep, score
     return int(chosen)
@@ -84,7 +85,7 @@ def _plan(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
         start_anew(m, rep)
         return 0
     m[rep + NOW] = now_ps
-    if m[TRANSFER] > 0:
+    if rare(m, TRANSFER) > 0:
         join_come(m, w, times, counts, rep)
         m[rep + PLAN_RUNNING] = plan_apart(m, w, times, counts, rep)
     else:
@@ -196,7 +197,7 @@ def work_waits(m: IntArray) -> bool:
     """Somebody in a pipeline waits for its first stage to get free."""
     for number in range(m[REPLICAS]):
         rep = m[m[RECORDS] + number]
-        gang = m[rep + GANG]
+        gang = rare(m, rep + GANG)
         if gang == 0 or m[gang + KIND] == IN_STEP or m[rep + END] != FAR_PS or m[m[gang + STAGES]] <= m[CLOCK]:
             continue
         if busy(m, rep):

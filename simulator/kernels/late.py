@@ -6,6 +6,7 @@ under way ends. It may be computed in vain: in SGLang always, elsewhere when a g
 
 from simulator.kernels.compile import kernel
 from simulator.kernels.lines import stand_last
+from simulator.kernels.plain import rare
 from simulator.kernels.pool import blocks_for, give_back, take
 from simulator.kernels.prefix import forget_own
 from simulator.kernels.promises import greatest_output
@@ -42,7 +43,7 @@ from simulator.steptime import IntArray
 @kernel
 def all_known(m: IntArray, rep: int) -> bool:
     """Nobody has come or finished whom the next step does not know."""
-    return bool(m[rep + LATE_COUNT] == 0 and m[rep + INBOX + LINE_LENGTH] == 0)
+    return bool(rare(m, rep + LATE_COUNT) == 0 and m[rep + INBOX + LINE_LENGTH] == 0)
 
 
 @kernel
@@ -50,7 +51,7 @@ def empty_inbox(m: IntArray, times: IntArray, counts: Int32Array, rep: int) -> N
     """From the next step on, those who have come are known."""
     while m[rep + INBOX + LINE_LENGTH] > 0:
         request = pop_front(m, counts, rep + INBOX)
-        if m[rep + ORDERED] > 0:
+        if rare(m, rep + ORDERED) > 0:
             stand_last(m, times, counts, rep, request, m[rep + STEPS])
         else:
             push_back(m, counts, rep + LINE, request)
@@ -59,7 +60,7 @@ def empty_inbox(m: IntArray, times: IntArray, counts: Int32Array, rep: int) -> N
 @kernel
 def give_up_row(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: int) -> None:
     """The request of the row, which holds no blocks any more, has ended."""
-    if m[rep + CACHING] > 0 and (counts[PREEMPTIONS, m[row + REQUEST]] > 0 or m[rep + TABLE_WINDOWS] > 0):
+    if rare(m, rep + CACHING) > 0 and (counts[PREEMPTIONS, m[row + REQUEST]] > 0 or rare(m, rep + TABLE_WINDOWS) > 0):
         forget_own(m, w, rep, row)
     m[row + NEXT] = m[rep + FREE_ROW]
     m[rep + FREE_ROW] = row
@@ -76,14 +77,14 @@ def vacate(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: int, c
 def stay_late(m: IntArray, rep: int, row: int, computed: int) -> None:
     """The row's request has finished."""
     m[row + COMPUTED], m[row + MADE], m[row + CHUNK] = computed, m[row + LENGTH], 0
-    m[m[rep + LATE_ROWS] + m[rep + LATE_COUNT]] = row
+    m[m[rep + LATE_ROWS] + rare(m, rep + LATE_COUNT)] = row
     m[rep + LATE_COUNT] += 1
 
 
 @kernel
 def retire(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> None:
     """Late rows are given up, in the order in which their requests finished."""
-    for place in range(m[rep + LATE_ROWS], m[rep + LATE_ROWS] + m[rep + LATE_COUNT]):
+    for place in range(m[rep + LATE_ROWS], m[rep + LATE_ROWS] + rare(m, rep + LATE_COUNT)):
         vacate(m, w, counts, rep, m[place], m[m[place] + COMPUTED])
     m[rep + LATE_COUNT] = m[rep + VAIN] = 0
 
@@ -93,7 +94,7 @@ def drop_late(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, place: i
     """The late row at this place of LATE_ROWS gives up its blocks to others."""
     row = m[place]
     m[rep + LATE_COUNT] -= 1
-    for after in range(place, m[rep + LATE_ROWS] + m[rep + LATE_COUNT]):
+    for after in range(place, m[rep + LATE_ROWS] + rare(m, rep + LATE_COUNT)):
         m[after] = m[after + 1]
     vacate(m, w, counts, rep, row, m[row + COMPUTED])
 
@@ -101,7 +102,7 @@ def drop_late(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, place: i
 @kernel
 def vain_tokens(m: IntArray, counts: Int32Array, rep: int, row: int) -> int:
     """Tokens that the engine would compute of a late row, as it does not know that it has ended."""
-    if m[rep + PROFILE] != SGLANG and greatest_output(m, counts, rep, m[row + REQUEST]) == m[row + LENGTH]:
+    if rare(m, rep + PROFILE) != SGLANG and greatest_output(m, counts, rep, m[row + REQUEST]) == m[row + LENGTH]:
         return 0
     return int(m[row + COMPUTED] + 1 < m[rep + MAX_LEN])
 
@@ -128,7 +129,7 @@ def compute_in_vain(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, ro
 def late_context(m: IntArray, rep: int, in_step: bool) -> int:
     """Tokens computed of late rows: of all, or of those that the step computes."""
     tokens = 0
-    for place in range(m[rep + LATE_ROWS], m[rep + LATE_ROWS] + m[rep + LATE_COUNT]):
+    for place in range(m[rep + LATE_ROWS], m[rep + LATE_ROWS] + rare(m, rep + LATE_COUNT)):
         if not in_step or m[m[place] + CHUNK] > 0:
             tokens += m[m[place] + COMPUTED]
     return int(tokens)

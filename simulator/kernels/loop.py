@@ -8,12 +8,13 @@ every replica that has no step under way and something to compute begins one.
 from simulator.kernels.accounts import tell_series, turn_bin
 from simulator.kernels.admit import anyone_waiting
 from simulator.kernels.arrive import next_arrival_ps
-from simulator.kernels.compile import entry, inlined, kernel
+from simulator.kernels.compile import entry, inlined, kernel, plain_entry
 from simulator.kernels.control import act, next_control_ps
 from simulator.kernels.expire import expire_reached
 from simulator.kernels.gangs import begin_gang, work_waits
 from simulator.kernels.intake import begin_apart, come_in
 from simulator.kernels.late import all_known
+from simulator.kernels.plain import rare
 from simulator.kernels.pointers import arena, columns
 from simulator.kernels.power import MOST_STARTS, STARTS_COUNT
 from simulator.kernels.reached import list_reached, order_reached
@@ -87,15 +88,15 @@ def _begin(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep:
 
 @inlined
 def _begin_reached(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, now_ps: int) -> None:
-    if m[TRANSFER] > 0:
+    if rare(m, TRANSFER) > 0:
         order_reached(m)
     for place in range(m[REACHED], m[REACHED] + m[REACHED_COUNT]):
         rep = m[place]
         m[rep + LISTED] = 0
         if now_ps < m[UNTIL]:
-            if m[rep + GANG] != 0:
-                begin_gang(m, w, times, counts, m[rep + GANG], now_ps)
-            elif m[TRANSFER] > 0:
+            if rare(m, rep + GANG) != 0:
+                begin_gang(m, w, times, counts, rare(m, rep + GANG), now_ps)
+            elif rare(m, TRANSFER) > 0:
                 begin_apart(m, w, times, counts, rep, now_ps)
             else:
                 _begin(m, w, times, counts, rep, now_ps)
@@ -105,7 +106,7 @@ def _begin_reached(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arr
 @inlined
 def _control_ps(m: IntArray, end_ps: int, arrival_ps: int) -> int:
     """When replicas come or go next; FAR_PS where none does, or nobody is left who could notice."""
-    if m[CONTROL] == 0 or (end_ps == FAR_PS and arrival_ps == FAR_PS and m[ENDED] == m[RECEIVED]):
+    if rare(m, CONTROL) == 0 or (end_ps == FAR_PS and arrival_ps == FAR_PS and m[ENDED] == m[RECEIVED]):
         return FAR_PS
     return next_control_ps(m)
 
@@ -115,15 +116,15 @@ def _before_arrivals(
     m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, now_ps: int
 ) -> None:
     """Whose time has passed is let go, replicas come and go, and who was prefilled or stands at the gate enters."""
-    if m[EXPIRES] > 0:
+    if rare(m, EXPIRES) > 0:
         expire_reached(m, w, times, counts, now_ps)
-    if m[CONTROL] > 0:
+    if rare(m, CONTROL) > 0:
         act(m, w, times, counts)
-    if m[TRANSFER] > 0:
+    if rare(m, TRANSFER) > 0:
         hand_on(m, w, times, counts, draws, now_ps)
-    if m[CONTROL] > 0:
+    if rare(m, CONTROL) > 0:
         open_gate(m, w, times, counts, draws, now_ps)
-    if m[TENANTS] > 0:
+    if rare(m, TENANTS) > 0:
         let_in_held(m, w, times, counts, draws, now_ps)
 
 
@@ -149,12 +150,12 @@ def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dr
             end_ps = tree_key(m, events, tree_top(m, events))
         if m[NEXT_SENT] <= now_ps:
             come_in(m, w, times, counts, now_ps)
-        if m[LIMITED] > 0 or m[CONTROL] > 0 or m[TRANSFER] > 0:
+        if rare(m, LIMITED) > 0 or rare(m, CONTROL) > 0 or rare(m, TRANSFER) > 0:
             _before_arrivals(m, w, times, counts, draws, now_ps)
         while next_arrival_ps(m, times) <= now_ps:
             receive(m, w, times, counts, draws, now_ps)
         _begin_reached(m, w, times, counts, now_ps)
-        if m[CONTROL] > 0 and m[m[CONTROL] + STARTS_COUNT] > MOST_STARTS:
+        if rare(m, CONTROL) > 0 and m[rare(m, CONTROL) + STARTS_COUNT] > MOST_STARTS:
             return MORE
     return MORE
 
@@ -162,4 +163,12 @@ def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dr
 @entry
 def advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, instants: int) -> int:
     """At most `instants` of them; answers MORE, DONE, or BEYOND_HORIZON when the clock nears the end of 64 bits."""
+    return _advance(arena(m), arena(w), columns(times), columns(counts), columns(draws), instants)
+
+
+@plain_entry
+def advance_plain(
+    m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, instants: int
+) -> int:
+    """As `advance`, for runs that `plain.is_plain`."""
     return _advance(arena(m), arena(w), columns(times), columns(counts), columns(draws), instants)

@@ -3,6 +3,7 @@
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.fresh import drop_fresh
 from simulator.kernels.lines import rejoin_line
+from simulator.kernels.plain import rare
 from simulator.kernels.pool import blocks_for, give_back
 from simulator.kernels.residue import residue
 from simulator.kernels.running import growth, leave_chunks, leave_decoding, tokens_made
@@ -66,7 +67,7 @@ def _stop(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
     """The row's blocks are freed and its request waits in front; it keeps the row, first come first served."""
     request = m[row + REQUEST]
     give_back(m, w, rep, row, computed, True)
-    if m[rep + ORDERED] > 0:
+    if rare(m, rep + ORDERED) > 0:
         counts[PREEMPTIONS, request] += 1
         carry(m, times, counts, row, m[row + MADE], m[row + LAST_TOKEN], m[rep + NOW])
         m[row + NEXT] = m[rep + FREE_ROW]
@@ -91,7 +92,7 @@ def last_chunk(m: IntArray, rep: int) -> int:
 @kernel
 def last_token_ps(m: IntArray, rep: int, row: int) -> int:
     """When a decoding row had its last token, where rows that decode had one with every step but those of prompts."""
-    return int(m[rep + SETTLED] if m[rep + RESTED] == 0 else max(m[rep + LAST_OUT], m[row + LAST_TOKEN]))
+    return int(m[rep + SETTLED] if rare(m, rep + RESTED) == 0 else max(m[rep + LAST_OUT], m[row + LAST_TOKEN]))
 
 
 @kernel
@@ -99,7 +100,7 @@ def stop_decoding(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arra
     m[row + MADE] = tokens_made(m, rep, row)
     if m[row + ROW_FRESH] > 0:
         drop_fresh(m, rep, row, blocks_for(m, rep, m[row + BASE] + m[rep + STEPS]))
-    elif m[rep + WALKS] == 0:
+    elif rare(m, rep + WALKS) == 0:
         m[row + LAST_TOKEN] = last_token_ps(m, rep, row)
     _stop(m, w, times, counts, rep, row, leave_decoding(m, rep, row))
 
@@ -126,7 +127,7 @@ def stop_last(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, r
 @kernel
 def plan_chunks(m: IntArray, rep: int) -> int:
     """Share out the budget among the prompts that are partly computed; returns the blocks that these begin."""
-    budget, begun = m[rep + BUDGET] - m[rep + DECODING] - m[rep + VAIN], 0
+    budget, begun = m[rep + BUDGET] - m[rep + DECODING] - rare(m, rep + VAIN), 0
     chunks = m[rep + CHUNKS]
     for place in range(chunks, chunks + m[rep + CHUNK_COUNT]):
         row = m[place]
@@ -148,7 +149,7 @@ def chunk_tokens(m: IntArray, rep: int) -> int:
 @kernel
 def chunk_blocks(m: IntArray, rep: int, row: int) -> int:
     """Blocks that the row's chunk begins."""
-    if m[rep + WHOLE] > 0:
+    if rare(m, rep + WHOLE) > 0:
         return 0
     computed = m[row + COMPUTED]
     return blocks_for(m, rep, computed + m[row + CHUNK]) - blocks_for(m, rep, computed)

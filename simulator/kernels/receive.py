@@ -9,6 +9,7 @@ from simulator.kernels.gate import hold_at_gate, leave_gate, lets_in, next_held
 from simulator.kernels.handed import HANDED
 from simulator.kernels.intake import receive_prefilled
 from simulator.kernels.lines import note_joined, stand_last
+from simulator.kernels.plain import rare
 from simulator.kernels.power import STRANDED, wake
 from simulator.kernels.reached import list_reached
 from simulator.kernels.route import LATE, NONE_ON, choose, route
@@ -107,7 +108,7 @@ def _enters(m: IntArray, times: IntArray, counts: Int32Array, request: int, at_p
     """Whether the request passes the gate, by its tenant's cap; who does not is held, or ends here."""
     if candidates(m, counts, request) == 0 or lets_in(m, counts, request):
         return True
-    if m[HOLDS] > 0:
+    if rare(m, HOLDS) > 0:
         hold_at_gate(m, counts, request)
     else:
         end_without(m, times, counts, request, REJECTED_CAP, at_ps)
@@ -120,29 +121,29 @@ def dispatch(
 ) -> None:
     """Send the request to a replica; without any on it is stranded, and one that no replica can serve ends here."""
     rep = route(m, w, times, counts, draws, request)
-    if m[LIMITED] > 0 and rep != NONE and rep != NONE_ON and _turned_away(m, times, counts, rep, request, at_ps):
+    if rare(m, LIMITED) > 0 and rep != NONE and rep != NONE_ON and _turned_away(m, times, counts, rep, request, at_ps):
         return
     if rep == NONE:
         end_request(m, times, request, at_ps)
         return
     if rep == NONE_ON:
-        push_back(m, counts, m[CONTROL] + STRANDED, request)
+        push_back(m, counts, rare(m, CONTROL) + STRANDED, request)
         wake(m, counts, request, at_ps)
         return
     counts[REPLICA, request] = m[rep + NUMBER]
-    if m[rep + HANDS_OVER] > 0:
+    if rare(m, rep + HANDS_OVER) > 0:
         counts[PREFILLED_BY, request] = m[rep + NUMBER]
     change_load(m, counts, rep, request, 1)
-    if m[rep + ORDERED] > 0:
+    if rare(m, rep + ORDERED) > 0:
         note_joined(m, counts, rep, request)
-    if m[rep + OVERLAPS] > 0:
+    if rare(m, rep + OVERLAPS) > 0:
         push_back(m, counts, rep + INBOX, request)
-    elif m[rep + ORDERED] > 0:
+    elif rare(m, rep + ORDERED) > 0:
         stand_last(m, times, counts, rep, request, m[rep + STEPS] + ended_steps(m, rep, at_ps))
     else:
         push_back(m, counts, rep + LINE, request)
     reach(m, rep, at_ps)
-    if m[EXPIRES] > 0:
+    if rare(m, EXPIRES) > 0:
         _watch(m, times, counts, rep, request)
 
 
@@ -150,14 +151,14 @@ def dispatch(
 def receive(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, at_ps: int) -> None:
     """Take in the next request; one that no replica can serve, or that may not enter, ends here."""
     request = next_request(m, times, at_ps)
-    if m[TENANTS] == 0 or _enters(m, times, counts, request, at_ps):
+    if rare(m, TENANTS) == 0 or _enters(m, times, counts, request, at_ps):
         dispatch(m, w, times, counts, draws, request, at_ps)
 
 
 @kernel
 def let_in_held(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, at_ps: int) -> None:
     """Route those held at the gate whose tenants have room again."""
-    while m[HOLDS] > 0:
+    while rare(m, HOLDS) > 0:
         request = next_held(m, counts)
         if request == NONE:
             return
@@ -167,7 +168,7 @@ def let_in_held(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
 @kernel
 def open_gate(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, at_ps: int) -> None:
     """Route those that were stranded, in order; some may stay."""
-    stranded = m[CONTROL] + STRANDED
+    stranded = rare(m, CONTROL) + STRANDED
     for _ in range(m[stranded + LINE_LENGTH]):
         dispatch(m, w, times, counts, draws, pop_front(m, counts, stranded), at_ps)
 
@@ -175,7 +176,7 @@ def open_gate(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, d
 @kernel
 def hand_on(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, at_ps: int) -> None:
     """Route what has been prefilled, in order."""
-    handed = m[TRANSFER] + HANDED
+    handed = rare(m, TRANSFER) + HANDED
     m[SIDE] = DECODE
     for _ in range(m[handed + LINE_LENGTH]):
         request = pop_front(m, counts, handed)

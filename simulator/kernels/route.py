@@ -20,6 +20,7 @@ from simulator.kernels.endings import IN_TIME, lateness
 from simulator.kernels.gangs import entry_of
 from simulator.kernels.kv_aware import least_cost
 from simulator.kernels.local import choose_side
+from simulator.kernels.plain import rare
 from simulator.kernels.routers import KV_AWARE, POWER_OF_TWO, PREFIX_AFFINE, RANDOM, ROUND_ROBIN, SESSION_AFFINE
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -71,7 +72,7 @@ def _next_in_turn(m: IntArray, counts: Int32Array, request: int) -> int:
 
 @kernel
 def _in_turn(m: IntArray, counts: Int32Array, request: int, count: int) -> int:
-    if m[CONTROL] > 0 or m[POOLS] + POOL_SIZE < m[POOLS_END]:
+    if rare(m, CONTROL) > 0 or m[POOLS] + POOL_SIZE < m[POOLS_END]:
         return _next_in_turn(m, counts, request)
     chosen = m[TURN]  # the candidates are always the same, and their weights alike: no need for credits
     m[TURN] = (chosen + 1) % count
@@ -101,7 +102,7 @@ def _drawn(m: IntArray, counts: Int32Array, request: int, draw: int) -> int:
 @kernel
 def _draw(m: IntArray, draws: IntArray, request: int, place: int) -> int:
     """One of the request's random numbers: two for each of its ways."""
-    return int(draws[request, place + 2 if m[SIDE] == DECODE else place])
+    return int(draws[request, place + 2 if rare(m, SIDE) == DECODE else place])
 
 
 @kernel
@@ -165,11 +166,11 @@ def choose(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draw
     count = candidates(m, counts, request)
     if count == 0:
         return NONE
-    if m[CHOOSY] > 0:
+    if rare(m, CHOOSY) > 0:
         count = candidates_on(m, counts, request)
         if count == 0:
             return NONE_ON
-    if m[EXPIRES] > 0 and lateness(m, times, request, m[CLOCK]) != IN_TIME:
+    if rare(m, EXPIRES) > 0 and lateness(m, times, request, m[CLOCK]) != IN_TIME:
         return LATE
     if m[ROUTER] == KV_AWARE:
         return least_cost(m, w, times, counts, request)
@@ -180,10 +181,10 @@ def choose(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draw
 @kernel
 def route(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, draws: IntArray, request: int) -> int:
     """As `choose`, for an arriving request."""
-    if m[TRANSFER] == 0:
+    if rare(m, TRANSFER) == 0:
         return choose(m, w, times, counts, draws, request)
     if not choose_side(m, w, times, counts, request):
         return NONE
     rep = choose(m, w, times, counts, draws, request)
-    m[CHOOSY] = BY_POWER if m[CONTROL] > 0 else 0
+    m[CHOOSY] = BY_POWER if rare(m, CONTROL) > 0 else 0
     return rep

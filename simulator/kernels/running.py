@@ -3,6 +3,7 @@
 from simulator.kernels.compile import kernel
 from simulator.kernels.heap import heap_place, heap_remove
 from simulator.kernels.lines import charge, count_decoder
+from simulator.kernels.plain import rare
 from simulator.kernels.pool import blocks_for
 from simulator.kernels.residue import residue
 from simulator.kernels.state import (
@@ -53,7 +54,7 @@ from simulator.steptime import IntArray
 @kernel
 def growth(m: IntArray, rep: int) -> int:
     """Blocks that the decoding sequences take for the next step: those that they begin and do not have yet."""
-    return int(m[m[rep + HIST] + residue(m, rep, m[rep + STEPS])] - m[rep + PREPAID])
+    return int(m[m[rep + HIST] + residue(m, rep, m[rep + STEPS])] - rare(m, rep + PREPAID))
 
 
 @kernel
@@ -91,7 +92,7 @@ def jump_again(m: IntArray, rep: int) -> None:
 
 @kernel
 def _count_growth(m: IntArray, rep: int, row: int, change: int) -> None:
-    if m[rep + CONTIGUOUS] == 0 and m[rep + WALKS] == 0:
+    if rare(m, rep + CONTIGUOUS) == 0 and rare(m, rep + WALKS) == 0:
         m[m[rep + HIST] + residue(m, rep, -m[row + BASE])] += change * m[rep + BLOCK_TABLES]
 
 
@@ -104,7 +105,7 @@ def running_count(m: IntArray, rep: int) -> int:
 @kernel
 def seats_taken(m: IntArray, rep: int) -> int:
     """Seats of those who run, and of late ones."""
-    return int(m[rep + DECODING] + m[rep + CHUNK_COUNT] + m[rep + LATE_COUNT])
+    return int(m[rep + DECODING] + m[rep + CHUNK_COUNT] + rare(m, rep + LATE_COUNT))
 
 
 @kernel
@@ -148,15 +149,15 @@ def join_decoding(m: IntArray, rep: int, row: int) -> None:
     m[row + DUE] = m[rep + STEPS] + m[row + LENGTH] - m[row + MADE]
     m[row + BASE] = m[row + TARGET] - m[rep + STEPS]
     _link(m, rep, row)
-    heap_place(m, rep, row, m[row + DUE] if m[rep + WALKS] == 0 else FAR_PS, m[rep + DECODING])
+    heap_place(m, rep, row, m[row + DUE] if rare(m, rep + WALKS) == 0 else FAR_PS, m[rep + DECODING])
     m[rep + DECODING] += 1
     m[rep + CONTEXT] += m[row + TARGET]
-    if m[rep + ASKS] == ESTIMATE:
+    if rare(m, rep + ASKS) == ESTIMATE:
         m[rep + COMING] += m[row + DUE] + m[row + BEYOND]
     _count_growth(m, rep, row, 1)
-    if m[rep + WINDOW_COUNT] > 0:
+    if rare(m, rep + WINDOW_COUNT) > 0:
         begin_windows(m, rep, row)
-    if m[rep + ORDERED] > 0:
+    if rare(m, rep + ORDERED) > 0:
         count_decoder(m, rep, row, 1)
 
 
@@ -176,12 +177,12 @@ def leave_decoding(m: IntArray, rep: int, row: int) -> int:
     computed = m[row + BASE] + m[rep + STEPS]
     m[rep + DECODING] -= 1
     m[rep + CONTEXT] -= computed
-    if m[rep + ASKS] == ESTIMATE:
+    if rare(m, rep + ASKS) == ESTIMATE:
         m[rep + COMING] -= m[row + DUE] + m[row + BEYOND]
     _count_growth(m, rep, row, -1)
-    if m[rep + WINDOW_COUNT] > 0:
+    if rare(m, rep + WINDOW_COUNT) > 0:
         end_windows(m, rep, row)
-    if m[rep + ORDERED] > 0:
+    if rare(m, rep + ORDERED) > 0:
         count_decoder(m, rep, row, -1)
     return int(computed)
 
@@ -189,13 +190,13 @@ def leave_decoding(m: IntArray, rep: int, row: int) -> int:
 @kernel
 def tokens_out(m: IntArray, rep: int) -> int:
     """Tokens that decoding sequences make in the full step under way."""
-    return int(m[rep + DECODING] if m[rep + SUMMED] == 0 and m[rep + WALKS] == 0 else m[rep + STEP_OUT])
+    return int(m[rep + DECODING] if rare(m, rep + SUMMED) == 0 and rare(m, rep + WALKS) == 0 else m[rep + STEP_OUT])
 
 
 @kernel
 def tokens_in_blocks(m: IntArray, rep: int, computed: int) -> int:
     """Tokens in the held blocks of all who run and have computed so many together; a shared block counts once."""
-    return int(m[rep + BLOCK_TABLES] * computed - (m[rep + SHARED] + m[rep + GONE]) * m[rep + BLOCK_SIZE])
+    return int(m[rep + BLOCK_TABLES] * computed - (rare(m, rep + SHARED) + rare(m, rep + GONE)) * m[rep + BLOCK_SIZE])
 
 
 @kernel
@@ -204,9 +205,9 @@ def shift(m: IntArray, rep: int, row: int, tokens: int) -> None:
     m[row + BASE] += tokens
     m[row + DUE] -= tokens
     m[rep + CONTEXT] += tokens
-    if m[rep + ORDERED] > 0:
+    if rare(m, rep + ORDERED) > 0:
         charge(m, row, tokens)
-    if m[rep + ASKS] == ESTIMATE:
+    if rare(m, rep + ASKS) == ESTIMATE:
         m[rep + COMING] -= tokens
 
 

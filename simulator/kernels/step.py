@@ -11,6 +11,7 @@ from simulator.kernels.fresh import settle_fresh
 from simulator.kernels.late import all_known, empty_inbox, late_context, retire
 from simulator.kernels.lines import arrange
 from simulator.kernels.overlap import run_with_late
+from simulator.kernels.plain import rare
 from simulator.kernels.pool import take
 from simulator.kernels.preempt import chunk_blocks, make_room, plan_chunks
 from simulator.kernels.profiles import add_rested_gaps, prompts_first, sum_decoding
@@ -106,7 +107,7 @@ def _chunk_sums(m: IntArray, rep: int) -> tuple[int, int, int, int, int]:
 def _step_ps(m: IntArray, rep: int, prompts: int, prefill: int, context: int, pairs: int) -> int:
     """Time of the step made of the decoding sequences and the prompts with these sums."""
     decoding, verified, computed = m[rep + DECODING], m[rep + DECODING], m[rep + CONTEXT]
-    if m[rep + SUMMED] > 0 or m[rep + WALKS] > 0:
+    if rare(m, rep + SUMMED) > 0 or rare(m, rep + WALKS) > 0:
         decoding, verified, computed = m[rep + STEP_SEQS], m[rep + STEP_TOKENS], m[rep + STEP_CONTEXT]
     duration_ps = (
         m[m[rep + TOKENS_PS] + verified + prefill]
@@ -115,7 +116,7 @@ def _step_ps(m: IntArray, rep: int, prompts: int, prefill: int, context: int, pa
         + m[rep + PAIR_PS] * pairs
         + m[rep + SEQ_PS] * prompts
     )
-    if m[rep + WINDOW_PS] > 0:
+    if rare(m, rep + WINDOW_PS) > 0:
         duration_ps += window_ps(m, rep, decoding)
     return int(max(1, duration_ps))
 
@@ -134,11 +135,11 @@ def _continue_prompts(m: IntArray, w: Int32Array, rep: int) -> int:
 @inlined
 def _schedule_running(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> tuple[bool, int]:
     """Running requests take tokens and blocks; answers (whether anyone was preempted, tokens left)."""
-    if m[rep + WALKS] > 0:
+    if rare(m, rep + WALKS) > 0:
         return walk_running(m, w, times, counts, rep)
-    if m[rep + LATE_COUNT] > 0:
+    if rare(m, rep + LATE_COUNT) > 0:
         return run_with_late(m, w, times, counts, rep)
-    if m[rep + WINDOW_COUNT] > 0:
+    if rare(m, rep + WINDOW_COUNT) > 0:
         return slide_running(m, w, times, counts, rep)
     fell = make_room(m, w, times, counts, rep)
     take(m, w, rep, growth(m, rep))
@@ -148,7 +149,7 @@ def _schedule_running(m: IntArray, w: Int32Array, times: IntArray, counts: Int32
 @kernel
 def _prompts_first(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> tuple[bool, int]:
     """Whether prompts are computed in this step before anyone decodes, and the tokens that waiting ones may take."""
-    if m[rep + PROFILE] == SGLANG:
+    if rare(m, rep + PROFILE) == SGLANG:
         return prefill(m, w, counts, rep)
     return prompts_first(m, w, counts, rep)
 
@@ -156,9 +157,13 @@ def _prompts_first(m: IntArray, w: Int32Array, counts: Int32Array, rep: int) -> 
 @kernel
 def _walk_if_short(m: IntArray, rep: int) -> None:
     """Where the worst falls, those behind it may be left out of the step: then it is a step to walk."""
-    if m[rep + WALKS] == 2:
+    if rare(m, rep + WALKS) == 2:
         jump_again(m, rep)
-    if m[rep + WORST_FALLS] > 0 and m[rep + WALKS] == 0 and growth(m, rep) + plan_chunks(m, rep) > m[rep + FREE]:
+    if (
+        rare(m, rep + WORST_FALLS) > 0
+        and rare(m, rep + WALKS) == 0
+        and growth(m, rep) + plan_chunks(m, rep) > m[rep + FREE]
+    ):
         walk_for_a_while(m, rep)
 
 
@@ -169,15 +174,15 @@ def schedule_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arra
     Other schedulers than V1's may compute prompts alone, or none while others decode.
     """
     m[rep + CLOSED] = m[rep + VAIN] = 0
-    if m[rep + ORDERED] > 0:
+    if rare(m, rep + ORDERED) > 0:
         arrange(m, w, times, counts, rep)
         _walk_if_short(m, rep)
-    apart = m[rep + PROFILE] != STEPS_AS_V1
+    apart = rare(m, rep + PROFILE) != STEPS_AS_V1
     closed, alone, budget = False, False, 0
     if apart:
         alone, budget = _prompts_first(m, w, counts, rep)
         closed = not alone
-    if m[rep + PROFILE] == SGLANG:
+    if rare(m, rep + PROFILE) == SGLANG:
         if not alone:
             decode(m, w, times, counts, rep)
     elif not alone:
@@ -185,15 +190,15 @@ def schedule_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arra
         if fell:
             closed, m[rep + CLOSED] = True, 1
     running = seats_taken(m, rep)
-    if m[rep + STATIC] > 0 and m[rep + BATCH_LEFT] == 0 and running == 0:
+    if rare(m, rep + STATIC) > 0 and rare(m, rep + BATCH_LEFT) == 0 and running == 0:
         form_static_batch(m, times, counts, rep)
     if not closed:
         running = admit(m, w, times, counts, rep, running, budget)
-    if m[rep + SUMMED] > 0:
-        if m[rep + LATE_COUNT] > 0 and m[rep + PROFILE] == SGLANG and m[rep + STALL] == 0:
+    if rare(m, rep + SUMMED) > 0:
+        if rare(m, rep + LATE_COUNT) > 0 and rare(m, rep + PROFILE) == SGLANG and rare(m, rep + STALL) == 0:
             compute_late(m, w, counts, rep)
         sum_decoding(m, rep)
-    return int(running - m[rep + LATE_COUNT])
+    return int(running - rare(m, rep + LATE_COUNT))
 
 
 @kernel
@@ -232,9 +237,9 @@ def _schedule_overlapped(m: IntArray, w: Int32Array, times: IntArray, counts: In
 @kernel
 def plan_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
     """Schedule a step; returns how many run, NO_STEP where nobody can compute anything."""
-    if m[rep + OVERLAPS] > 0:
+    if rare(m, rep + OVERLAPS) > 0:
         return _schedule_overlapped(m, w, times, counts, rep)
-    if m[rep + WORST_FALLS] > 0:
+    if rare(m, rep + WORST_FALLS) > 0:
         return _schedule_open(m, w, times, counts, rep)
     return schedule_step(m, w, times, counts, rep)
 
@@ -257,12 +262,12 @@ def planned_ps(m: IntArray, rep: int) -> int:
 @kernel
 def tokens_held(m: IntArray, rep: int) -> int:
     """Tokens in blocks between steps: of those who run, and of those on their way; shared ones count once."""
-    computed = m[rep + CONTEXT] + m[rep + AWAY_TOKENS]
+    computed = m[rep + CONTEXT] + rare(m, rep + AWAY_TOKENS)
     for place in range(m[rep + CHUNKS], m[rep + CHUNKS] + m[rep + CHUNK_COUNT]):
         computed += m[m[place] + COMPUTED]
-    if m[rep + LATE_COUNT] > 0:
+    if rare(m, rep + LATE_COUNT) > 0:
         computed += late_context(m, rep, False)
-    row = m[rep + COME]
+    row = rare(m, rep + COME)
     while row != NOBODY:
         computed += m[row + TARGET] - m[row + COMPUTED]
         row = m[row + NEXT]
@@ -276,9 +281,9 @@ def start_step(m: IntArray, rep: int, running: int, duration_ps: int) -> None:
     if duration_ps == 0:
         duration_ps = _step_ps(m, rep, prompts, prefill, context, pairs)
     emitted = tokens_out(m, rep)
-    if m[rep + LATE_COUNT] > 0:
+    if rare(m, rep + LATE_COUNT) > 0:
         idle += late_context(m, rep, False)
-    computed = m[rep + CONTEXT] + m[rep + AWAY_TOKENS] + emitted + context + prefill + idle
+    computed = m[rep + CONTEXT] + rare(m, rep + AWAY_TOKENS) + emitted + context + prefill + idle
     tokens = tokens_in_blocks(m, rep, computed)
     m[rep + PLANNED] = 0
     m[rep + END] = m[rep + NOW] + duration_ps
@@ -289,27 +294,27 @@ def start_step(m: IntArray, rep: int, running: int, duration_ps: int) -> None:
     add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], duration_ps)
     add_product(m, rep + KV_TOKENS_HIGH, tokens, duration_ps)
     note_peak(m, rep, tokens)
-    if emitted > m[rep + FRESH_COUNT] and m[rep + WALKS] == 0:
-        if m[rep + RESTED] > 0:
+    if emitted > rare(m, rep + FRESH_COUNT) and rare(m, rep + WALKS) == 0:
+        if rare(m, rep + RESTED) > 0:
             add_rested_gaps(m, rep)
         else:
-            add_gap(m, rep, m[rep + END] - m[rep + SETTLED], emitted - m[rep + FRESH_COUNT])
+            add_gap(m, rep, m[rep + END] - m[rep + SETTLED], emitted - rare(m, rep + FRESH_COUNT))
 
 
 @inlined
 def settle_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> None:
     """The step under way has ended: tokens come out, sequences finish."""
-    if m[rep + LATE_COUNT] > 0:
+    if rare(m, rep + LATE_COUNT) > 0:
         retire(m, w, counts, rep)
-    if m[rep + STALL] > 0:
+    if rare(m, rep + STALL) > 0:
         m[rep + STALLS] += 1
     else:
         m[rep + STEPS] += 1
         m[rep + CONTEXT] += m[rep + DECODING]
-        m[rep + WINDOW_CONTEXT] += m[rep + BELOW]
-        if m[rep + WALKS] > 0:
+        m[rep + WINDOW_CONTEXT] += rare(m, rep + BELOW)
+        if rare(m, rep + WALKS) > 0:
             keep(m, w, times, rep)
-    if m[rep + FRESH_COUNT] > 0:
+    if rare(m, rep + FRESH_COUNT) > 0:
         settle_fresh(m, w, times, rep)
     finish_chunks(m, w, times, counts, rep)
     finish_due(m, w, times, counts, rep, m[rep + ORDER])

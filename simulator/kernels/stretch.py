@@ -13,6 +13,7 @@ from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.dues import next_due_ps
 from simulator.kernels.finish import finish_due
 from simulator.kernels.late import all_known
+from simulator.kernels.plain import rare
 from simulator.kernels.pool import take
 from simulator.kernels.residue import residue
 from simulator.kernels.running import tokens_in_blocks
@@ -139,7 +140,7 @@ def _steps_with_windows(m: IntArray, rep: int, most: int) -> int:
     """
     pass_windows(m, rep)
     most = min(most, m[rep + NEXT_PASS] - m[rep + STEPS])
-    left, asked, cached = m[rep + FREE], m[rep + ASKED], m[rep + TABLE_WINDOWS] > 0
+    left, asked, cached = m[rep + FREE], m[rep + ASKED], rare(m, rep + TABLE_WINDOWS) > 0
     if cached and asked < FAR_PS:
         return 0
     if asked == FAR_PS and m[rep + DECODING] * m[rep + BLOCK_TABLES] * _rounds(m, rep, most) <= left:
@@ -161,22 +162,22 @@ def _steps_with_windows(m: IntArray, rep: int, most: int) -> int:
 @kernel
 def _window_ps(m: IntArray, rep: int, tokens: int) -> int:
     """Time for so many tokens of context within the step time's window."""
-    return int(m[m[rep + WINDOW_PS] + m[rep + DECODING]] * tokens) if m[rep + WINDOW_PS] > 0 else 0
+    return int(m[rare(m, rep + WINDOW_PS) + m[rep + DECODING]] * tokens) if rare(m, rep + WINDOW_PS) > 0 else 0
 
 
 @inlined
 def _only_decoding(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> bool:
     """Whether only decoding can come next: sets OPEN, whether a request that comes could enter."""
-    if m[rep + PROFILE] == SGLANG:
+    if rare(m, rep + PROFILE) == SGLANG:
         return nobody_tried(m, rep)
     running, budget = m[rep + DECODING], m[rep + BUDGET]
-    if m[rep + PROFILE] == STEPS_AS_V1:
+    if rare(m, rep + PROFILE) == STEPS_AS_V1:
         budget -= running
     m[rep + OPEN] = 0
     if not seat_open(m, rep, running, budget):
         return True
     if anyone_waiting(m, rep):
-        if m[rep + ORDERED] > 0:
+        if rare(m, rep + ORDERED) > 0:
             m[rep + OPEN] = 1  # who comes may be next
             return stays_in_order(m, w, times, counts, rep, running, budget)
         return bool(head_chunk(m, w, counts, rep, running, budget) == 0 and stays_blocked(m, rep))
@@ -191,27 +192,27 @@ def plan_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array
     False: the next step must be a full one.
     """
     decoding = m[rep + DECODING]
-    if decoding == 0 or m[rep + CHUNK_COUNT] > 0 or m[rep + WALKS] > 0 or m[rep + RESTED] > 0:
+    if decoding == 0 or m[rep + CHUNK_COUNT] > 0 or rare(m, rep + WALKS) > 0 or rare(m, rep + RESTED) > 0:
         return False
-    if m[rep + OVERLAPS] > 0 and not all_known(m, rep):
+    if rare(m, rep + OVERLAPS) > 0 and not all_known(m, rep):
         return False
     m[rep + ASKED] = m[rep + IN_ORDER] = FAR_PS
     if not _only_decoding(m, w, times, counts, rep):
         return False
-    if m[rep + OVERLAPS] > 0:
+    if rare(m, rep + OVERLAPS) > 0:
         m[rep + OPEN] = 1  # when who comes is seen depends on the step in which he comes
     context_ps = m[m[rep + CONTEXT_PS] + decoding]
     first_ps = m[m[rep + TOKENS_PS] + decoding] + m[m[rep + SEATS_PS] + decoding] + context_ps * m[rep + CONTEXT]
     rise_ps = context_ps * decoding
     steps = min(m[m[rep + HEAP]] - m[rep + STEPS], m[rep + MAX_JUMP])
-    if m[rep + ORDERED] > 0:
+    if rare(m, rep + ORDERED) > 0:
         steps = min(steps, m[rep + IN_ORDER])
-    if m[rep + WINDOW_COUNT] == 0:
+    if rare(m, rep + WINDOW_COUNT) == 0:
         steps = steps_before_exhaustion(m, rep, steps)
     else:
         steps = _steps_with_windows(m, rep, steps)
         first_ps += _window_ps(m, rep, m[rep + WINDOW_CONTEXT])
-        rise_ps += _window_ps(m, rep, m[rep + BELOW])
+        rise_ps += _window_ps(m, rep, rare(m, rep + BELOW))
     if steps == 0 or first_ps == 0:
         return False
     m[rep + FIRST_PS] = first_ps
@@ -219,7 +220,7 @@ def plan_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array
     m[rep + PLANNED] = steps
     m[rep + END] = m[rep + NOW] + stretch_ps(first_ps, rise_ps, steps)
     cut_stretch(m, rep, min(m[rep + BIN_END], m[UNTIL]))
-    if m[EXPIRES] > 0:
+    if rare(m, EXPIRES) > 0:
         due_ps = next_due_ps(m, times, counts, rep)
         if due_ps < m[rep + END]:
             cut_stretch(m, rep, due_ps + 1)
@@ -247,7 +248,7 @@ def ended_steps(m: IntArray, rep: int, at_ps: int) -> int:
 @kernel
 def begun_blocks(m: IntArray, rep: int, now_ps: int) -> int:
     """Blocks that the stretch under way has begun before `now_ps`, less those that it has freed."""
-    if m[rep + END] == FAR_PS or m[rep + PLANNED] == 0 or m[rep + CONTIGUOUS] > 0:
+    if m[rep + END] == FAR_PS or m[rep + PLANNED] == 0 or rare(m, rep + CONTIGUOUS) > 0:
         return 0
     steps = steps_until(m[rep + FIRST_PS], m[rep + RISE_PS], now_ps - m[rep + NOW], m[rep + PLANNED])
     size = m[rep + BLOCK_SIZE]
@@ -300,7 +301,7 @@ def _over_stretch(m: IntArray, rep: int, hist: int, steps: int, total_ps: int) -
 def _blocks_and_area(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
     """Blocks begun during the stretch; adds blocks x time."""
     add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], total_ps)
-    if m[rep + CONTIGUOUS] > 0:
+    if rare(m, rep + CONTIGUOUS) > 0:
         return 0
     begun, held_ps = _over_stretch(m, rep, m[rep + HIST], steps, total_ps)
     add_product(m, rep + AREA_HIGH, 1, held_ps)
@@ -348,7 +349,7 @@ def _note_peaks(m: IntArray, rep: int, steps: int, tokens: int) -> None:
 def _tokens(m: IntArray, rep: int, steps: int, total_ps: int) -> int:
     """Adds tokens held x time; returns the tokens at the end. Every step adds one to each table."""
     each_step = m[rep + DECODING] * m[rep + BLOCK_TABLES]
-    first = tokens_in_blocks(m, rep, m[rep + CONTEXT] + m[rep + AWAY_TOKENS] + m[rep + DECODING])
+    first = tokens_in_blocks(m, rep, m[rep + CONTEXT] + rare(m, rep + AWAY_TOKENS) + m[rep + DECODING])
     sum_j = steps * (steps - 1) >> 1
     sum_jj = sum_j * (2 * steps - 1) // 3
     add_product(m, rep + KV_TOKENS_HIGH, first, total_ps)
@@ -363,25 +364,25 @@ def run_stretch(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array,
     total_ps = m[rep + END] - m[rep + NOW]
     begun = _blocks_and_area(m, rep, steps, total_ps)
     tokens = _tokens(m, rep, steps, total_ps)
-    if m[rep + TABLE_WINDOWS] > 0:
+    if rare(m, rep + TABLE_WINDOWS) > 0:
         take(m, w, rep, begun)
         slide_over_stretch(m, w, rep, steps, begun, total_ps)
         begun = 0
         tokens = tokens_in_blocks(m, rep, m[rep + CONTEXT] + steps * decoding)
-    elif m[rep + WINDOW_COUNT] > 0:
+    elif rare(m, rep + WINDOW_COUNT) > 0:
         tokens -= m[rep + BLOCK_SIZE] * _free_over_stretch(m, rep, steps, total_ps)
     add_product(m, rep + SEAT_HIGH, decoding, total_ps)
     add_gaps(m, rep, m[rep + FIRST_PS], m[rep + RISE_PS], steps, decoding)
     m[rep + BUSY] += total_ps
     m[rep + DECODED] += steps * decoding
     m[rep + STEPS] += steps
-    if m[rep + ASKS] == ESTIMATE:
+    if rare(m, rep + ASKS) == ESTIMATE:
         expect_less(m, rep, steps)
     m[rep + CONTEXT] += steps * decoding
     take(m, w, rep, begun)
-    if m[rep + WINDOW_COUNT] > 0:
-        m[rep + WINDOW_CONTEXT] += steps * m[rep + BELOW]
-        if m[rep + TABLE_WINDOWS] == 0:
+    if rare(m, rep + WINDOW_COUNT) > 0:
+        m[rep + WINDOW_CONTEXT] += steps * rare(m, rep + BELOW)
+        if rare(m, rep + TABLE_WINDOWS) == 0:
             _note_peaks(m, rep, steps, tokens)
     note_peak(m, rep, tokens)
     finish_due(m, w, times, counts, rep, m[rep + ORDER])
