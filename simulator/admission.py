@@ -25,7 +25,8 @@ class Admission:
                    tenant, until a request of that tenant ends
 
     Drops happen between two steps, at the first boundary after the time has passed; at the gate, when it is the
-    request's turn.
+    request's turn. Of requests between prefill and decode it is the decode replica's boundary; KV that is on its way
+    keeps blocks and seat until it has come.
     """
 
     max_waiting: int | None = None

@@ -48,12 +48,8 @@ def _stalls(config: EngineConfig) -> bool:
 
 
 def _unknown(config: EngineConfig, fleet: Fleet) -> bool:
-    """A loss in the midst of a step is not known where prompts and decodes have steps of their own.
-
-    In a pipeline, events of other replicas say when SGLang's estimate starts over.
-    """
-    lanes = config.scheduler == "sglang" and config.pipeline_stages > 1
-    return lanes or (_stalls(config) and bool(fleet.outages))
+    """A loss in the midst of a step is not known where prompts and decodes have steps of their own."""
+    return _stalls(config) and bool(fleet.outages)
 
 
 def _unknown_overlap(config: EngineConfig, fleet: Fleet) -> bool:

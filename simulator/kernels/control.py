@@ -6,7 +6,7 @@ The records stand in `power.py`.
 from simulator.kernels.accounts import add_gap, add_product, note_peak
 from simulator.kernels.candidates import GANG_WORDS
 from simulator.kernels.compile import kernel
-from simulator.kernels.gangs import empty_stages
+from simulator.kernels.gangs import empty_stages, hold
 from simulator.kernels.lines import empty_lines
 from simulator.kernels.pool import take
 from simulator.kernels.power import (
@@ -378,6 +378,7 @@ def _stop_engine(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array
     """What the engine has under way ends now, without result; its requests take along what they have."""
     cut = 0
     if m[rep + END] == FAR_PS:
+        hold(m, rep, now_ps)
         m[rep + NOW] = now_ps
     elif m[rep + PLANNED] > 0:
         cut = _cut_stretch_short(m, w, times, counts, rep, now_ps)

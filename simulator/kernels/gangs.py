@@ -5,7 +5,7 @@ A gang's record is referred to by its engines as GANG; an engine alone has none.
 
 from typing import Final
 
-from simulator.kernels.accounts import add_product, turn_bin
+from simulator.kernels.accounts import add_product, tell_series, turn_bin
 from simulator.kernels.compile import kernel
 from simulator.kernels.intake import busy, join_come, plan_apart
 from simulator.kernels.plain import rare
@@ -126,11 +126,12 @@ def _begin_in_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arr
 
 @kernel
 def hold(m: IntArray, rep: int, now_ps: int) -> None:
-    """Who runs has kept seat and blocks since the lane's last step ended."""
-    running, held_ps = running_count(m, rep), now_ps - max(m[rep + SETTLED], m[rep + HELD])
+    """Who runs has kept seat and blocks since the engine's last step ended; that belongs to the bin in which it began."""
+    running, since_ps = running_count(m, rep), max(m[rep + SETTLED], m[rep + HELD])
+    held_ps = now_ps - since_ps
     if running > 0 and held_ps > 0:
-        if now_ps >= m[rep + BIN_END]:
-            turn_bin(m, rep, now_ps)
+        if since_ps >= m[rep + BIN_END]:
+            turn_bin(m, rep, since_ps)
         add_product(m, rep + SEAT_HIGH, running, held_ps)
         add_product(m, rep + AREA_HIGH, m[rep + BLOCKS] - m[rep + FREE], held_ps)
         add_product(m, rep + KV_TOKENS_HIGH, tokens_held(m, rep), held_ps)
@@ -154,6 +155,10 @@ def _pass_ps(m: IntArray, gang: int, now_ps: int, duration_ps: int) -> int:
 @kernel
 def _enter_lanes(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, gang: int, now_ps: int) -> None:
     members, turn = m[gang + MEMBERS], m[gang + GANG_TURN]
+    for place in range(members):
+        rep = member(m, gang, place)
+        if not busy(m, rep):
+            start_anew(m, rep)
     for offset in range(members):
         place = (turn + offset) % members
         rep = member(m, gang, place)
@@ -182,14 +187,18 @@ def _wait_for_stage(m: IntArray, gang: int, now_ps: int) -> None:
 
 @kernel
 def empty_stages(m: IntArray, gang: int, now_ps: int) -> None:
-    """The gang is lost: a pipeline's stages are empty, and who waited for them has kept his seat until now."""
+    """The gang is lost: a pipeline's stages are empty."""
     if gang == 0 or m[gang + KIND] == IN_STEP:
         return
     for place in range(m[gang + MEMBERS]):
-        rep = member(m, gang, place)
-        if m[rep + END] == FAR_PS:
-            hold(m, rep, now_ps)
         m[m[gang + STAGES] + place] = now_ps
+
+
+@kernel
+def close_books(m: IntArray, rep: int) -> None:
+    """The run ends, stopped while other engines computed longer: seats are counted up to here."""
+    hold(m, rep, m[CLOCK])
+    tell_series(m, rep)
 
 
 @kernel

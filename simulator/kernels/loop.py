@@ -5,13 +5,13 @@ are let go, replicas come and go, then what has been prefilled, stands at the ga
 every replica that has no step under way and something to compute begins one.
 """
 
-from simulator.kernels.accounts import tell_series, turn_bin
+from simulator.kernels.accounts import turn_bin
 from simulator.kernels.admit import anyone_waiting
 from simulator.kernels.arrive import next_arrival_ps
 from simulator.kernels.compile import entry, inlined, kernel, plain_entry
 from simulator.kernels.control import act, next_control_ps
 from simulator.kernels.expire import expire_reached
-from simulator.kernels.gangs import begin_gang, work_waits
+from simulator.kernels.gangs import begin_gang, close_books, work_waits
 from simulator.kernels.intake import begin_apart, come_in
 from simulator.kernels.late import all_known
 from simulator.kernels.plain import rare
@@ -140,7 +140,7 @@ def _advance(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, dr
             if other_ps != FAR_PS or work_waits(m):
                 m[CLOCK] = max(m[CLOCK], m[UNTIL])
             for number in range(m[REPLICAS]):
-                tell_series(m, m[m[RECORDS] + number])
+                close_books(m, m[m[RECORDS] + number])
             return DONE
         if now_ps >= HORIZON_PS:
             return BEYOND_HORIZON

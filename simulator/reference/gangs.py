@@ -104,8 +104,13 @@ class Pipeline(Gang):
                     lane.expire(now_ps)
 
     def begin(self, now_ps: int) -> None:
-        """Let lanes without a step under way enter, while the first stage is free."""
+        """Let lanes without a step under way enter, while the first stage is free.
+
+        A lane rests when it is idle, whether or not the stage is free and it can be asked for a step.
+        """
         lanes = len(self.members)
+        for lane in self.members:
+            lane.rest()
         for place in [(self.turn + offset) % lanes for offset in range(lanes)]:
             lane = self.members[place]
             if self.stage_end_ps[0] > now_ps:

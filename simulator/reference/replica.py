@@ -118,6 +118,7 @@ class Replica:
         are gone; what the step has computed by now counts as work, its time only up to now."""
         if self.end_ps is not None:
             self._cut(now_ps)
+        self.hold(now_ps)
         lost = self._here()
         for request in lost:
             if request in self.queues.running:
@@ -186,15 +187,29 @@ class Replica:
         return sum(not request.ended for request in self.queues.running)
 
     def hold(self, now_ps: int) -> None:
-        """Who runs has kept seat and blocks since the last step ended: called where steps do not follow at once."""
+        """Who runs has kept seat and blocks since the last step ended: called where steps do not follow at once.
+
+        Like a step, that time belongs to the bin in which it begins.
+        """
         if now_ps == self.settled_ps or not (self.queues.running or self.queues.loading):
             return
-        held_ps, self.settled_ps = now_ps - self.settled_ps, now_ps
+        since_ps, self.settled_ps = self.settled_ps, now_ps
+        held_ps = now_ps - since_ps
         seat_ps, kv_block_ps = held_ps * self.running, held_ps * self.queues.pool.used
         self.seat_ps += seat_ps
         self.kv_block_ps += kv_block_ps
         self.kv_token_ps += held_ps * self._tokens_held(Step(now_ps))
-        self.shared.bins.at(now_ps).add(Bin(seat_ps=seat_ps, kv_block_ps=kv_block_ps))
+        self.shared.bins.at(since_ps).add(Bin(seat_ps=seat_ps, kv_block_ps=kv_block_ps))
+
+    def close(self, now_ps: int) -> None:
+        """The run ends, stopped while other engines computed longer: seats are counted up to here."""
+        if self.running:
+            self.hold(now_ps)
+
+    def rest(self) -> None:
+        """Tell the scheduler if there is nothing to do."""
+        if not self.busy:
+            self.scheduler.rest()
 
     def plan(self, now_ps: int) -> int | None:
         """Schedule a step and say how long it takes this engine; None where nobody can compute anything."""
@@ -266,17 +281,26 @@ class Replica:
         """Between steps: let go of those whose time has passed, in order of their numbers."""
         if not self.overdue(now_ps):
             return
-        for request in sorted(self._here(), key=lambda one: one.number):
+        for request in sorted((*self._here(), *self._between()), key=lambda one: one.number):
             end = expiry(self.shared.admission, request, now_ps)
             if end is not None:
-                self._vacate(request)
+                if self.intake is None or not self.intake.drop(request):
+                    self._vacate(request)
                 self._count_out(request)
                 self.shared.end(request, *end, now_ps)
 
     def due_ps(self) -> int | None:
         """The last instant of the one here whose time passes next."""
-        dues = [due_ps(self.shared.admission, one) for one in self._here()]
+        dues = [due_ps(self.shared.admission, one) for one in (*self._here(), *self._between())]
         return min((due for due in dues if due is not None), default=None)
+
+    def _between(self) -> list[Request]:
+        """Requests that were prefilled elsewhere and do not run here yet: in line, on their way, and come."""
+        if self.intake is None:
+            return []
+        return [handover.request for handover in self.intake.line] + [
+            request for request in self.queues.incoming if not request.ended
+        ]
 
     def _vacate(self, request: Request) -> None:
         """Take the request out of the list in which it stands, if it still stands in one."""

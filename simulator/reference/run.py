@@ -111,6 +111,8 @@ class _Run:
         if self._goes_on():
             for gang in self.gangs:
                 gang.expire(self.now_ps)
+        if self.links is not None:
+            self._give_up(self.links)
         self.control.act(self.now_ps, self._stranded)
         self._open_gate()
         self._receive()
@@ -145,9 +147,16 @@ class _Run:
         """KV that has come frees the blocks that it came from."""
         for handover in links.arrived(self.now_ps):
             request = handover.request
-            request.transfer_ps = self.now_ps - request.handed_ps
+            if not request.ended:
+                request.transfer_ps = self.now_ps - request.handed_ps
             self.replicas[handover.source].release_held(handover.held)
             self.replicas[request.replica].take_in(request)
+
+    def _give_up(self, links: Links) -> None:
+        """Blocks are free whose KV will not be sent any more, as its request has ended."""
+        given_up, links.given_up = links.given_up, []
+        for handover in given_up:
+            self.replicas[handover.source].release_held(handover.held)
 
     def _receive(self) -> None:
         """Take in the requests that have arrived; those that can never be served, or may not enter, end here."""
@@ -183,9 +192,17 @@ class _Run:
         self._end(request, *end, self.now_ps)
 
     def _hand_over(self, handover: Handover) -> None:
-        """Send what has been prefilled to a decode replica, or leave it where it is while none is on."""
+        """Send what has been prefilled to a decode replica, or leave it where it is while none is on.
+
+        If its time has passed when it is its turn, it ends, and its blocks are free.
+        """
         routing, candidates = self.dispatch.decoders(handover.request)
         if on := self._on(candidates):
+            end = expiry(self.fleet.admission, handover.request, self.now_ps)
+            if end is not None:
+                self.replicas[handover.source].release_held(handover.held)
+                self._end(handover.request, *end, self.now_ps)
+                return
             routing.choose(handover.request, on, handed_over=True).receive_prefilled(handover)
             return
         self.shared.handed.append(handover)
@@ -242,6 +259,8 @@ class _Run:
         def column(name: str, dtype: type = np.int64) -> np.ndarray:
             return np.array([getattr(row, name) for row in rows], dtype)
 
+        for replica in self.replicas:
+            replica.close(self.now_ps)
         waiting_ps = sum(self._waited_ps(request) for request in self.requests)
         transfer_wait_ps = sum(self._transferred_ps(request) for request in self.requests)
         itl_slice, itl_upper_ps, itl_count = pack_itl(self.shared.itl)
@@ -289,6 +308,7 @@ class _Run:
         """Time between prefill and decode, up to the end of the run."""
         if request.handed_ps == NEVER:
             return 0
+        left_ps = request.finish_ps if request.ended else self.now_ps
         if not request.transfer_ps:
-            request.transfer_ps = self.now_ps - request.handed_ps
-        return (request.joined_ps if request.joined_ps != NEVER else self.now_ps) - request.handed_ps
+            request.transfer_ps = left_ps - request.handed_ps
+        return (request.joined_ps if request.joined_ps != NEVER else left_ps) - request.handed_ps

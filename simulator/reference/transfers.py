@@ -26,11 +26,15 @@ class Handover:
 
 @dataclass(slots=True)
 class Links:
-    """The links of a fleet, and the transfers under way: (end, number of the transfer, what is sent)."""
+    """The links of a fleet, and the transfers under way: (end, number of the transfer, what is sent).
+
+    given_up  what will not be sent any more
+    """
 
     transfer: Transfer
     free_ps: dict[int, int] = field(default_factory=dict)
     under_way: list[tuple[int, int, Handover]] = field(default_factory=list)
+    given_up: list[Handover] = field(default_factory=list)
     started: int = 0
 
     def start(self, handover: Handover, target: int, tokens: int, now_ps: int) -> None:
@@ -69,9 +73,33 @@ class Intake:
         return sum(self.queues.kv.lacking_received(self.queues.kv.find(NOTHING, target), target) for target in targets)
 
     def take_in(self, request: Request) -> None:
-        """The request's KV is here."""
+        """The request's KV is here; who has ended on the way gives up seat and blocks."""
+        if request.ended:
+            self._vacate(request)
+            return
         request.computed, request.prefilling = request.target - 1, False
         self.come.append(request)
+
+    def drop(self, request: Request) -> bool:
+        """The request's time has passed; False if it is none of those that wait here for room or for their KV.
+
+        In line it frees its blocks on the prefill side. A transfer that has begun goes on, and until it ends the blocks
+        on both sides and the seat are taken.
+        """
+        for handover in self.line:
+            if handover.request is request:
+                self.line.remove(handover)
+                self.links.given_up.append(handover)
+                return True
+        if request in self.come:
+            self.come.remove(request)
+            self._vacate(request)
+            return True
+        return request in self.queues.incoming
+
+    def _vacate(self, request: Request) -> None:
+        self.queues.incoming.remove(request)
+        self.queues.kv.release(request)
 
     def join(self) -> list[Request]:
         """Those whose KV has come run from now on, behind those that decode and before prompts being computed."""

@@ -24,7 +24,7 @@ from simulator import (
 )
 from simulator.config import Order
 from simulator.engine import Engine
-from simulator.records import FINISHED
+from simulator.records import FINISHED, UNFINISHED
 from tests.simulator.logs import even_replica
 from tests.simulator.random_runs import admissions, gangs, kv_groups, owned, speculations
 
@@ -261,6 +261,9 @@ def test_the_engines_agree(run: tuple[Fleet, Workload], share: float) -> None:
         slow = simulate_fleet(fleet, load, rng=np.random.default_rng(1), engine="reference", until_ps=until_ps)
     fast = simulate_fleet(fleet, load, rng=np.random.default_rng(1), until_ps=until_ps)
     assert fast.differences(slow) == []
+    inside = slow.arrival_ps <= slow.end_ps
+    left_ps = np.where(slow.outcome == UNFINISHED, slow.end_ps, slow.finish_ps)
+    assert slow.in_system_ps == int((left_ps - slow.arrival_ps)[inside].sum())
 
 
 def _in_order(fleet: Fleet, order: Order) -> Fleet:

@@ -1,11 +1,13 @@
 """Prefill and decode pools: small runs worked out by hand, and what disaggregation changes, on both engines."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from simulator import (
+    Admission,
     Autoscaling,
     Fleet,
     Pool,
@@ -18,7 +20,7 @@ from simulator import (
     poisson_arrivals_ps,
     summarise,
 )
-from simulator.records import TOO_LONG_FOR_CONTEXT, TOO_LONG_FOR_POOL, UNFINISHED
+from simulator.records import FINISHED, TIMED_OUT, TOO_LONG_FOR_CONTEXT, TOO_LONG_FOR_POOL, UNFINISHED
 from tests.simulator.fleets import pool_of, run_fleet, workload_of
 from tests.simulator.logs import MS
 
@@ -309,3 +311,39 @@ def test_static_batches_are_not_disaggregated() -> None:
     with pytest.raises(SimulatorError) as error:
         prefill(scheduler="static")
     assert error.value.code == "incompatible"
+
+
+def test_a_timeout_reaches_the_transfer_line_and_the_link(engine: str) -> None:
+    # One seat to decode on, taken by the first until 927. Then the second's KV is on its way until 1054; when their
+    # time has passed it ends all the same, as does the third in line. That frees the prefill side for the fourth
+    # (951 to 1051), whose turn comes with the seat, at 1054: 127 ps for its KV and two steps.
+    pools = (prefill(num_blocks=6), decode(max_num_seqs=1))
+    limited = replace(fleet(*pools), admission=Admission(timeout_ps=950))
+    log = run_fleet(engine, limited, workload_of([(0, 12, 8), (0, 12, 11), (0, 12, 11), (500, 12, 3)]))
+    assert log.outcome.tolist() == [FINISHED, TIMED_OUT, TIMED_OUT, FINISHED]
+    assert log.finish_ps.tolist() == [927, 951, 951, 1054 + 127 + 200]
+    assert log.admitted_ps.tolist() == [0, 0, 227, 951]
+    assert log.generated_tokens.tolist() == [8, 1, 1, 3]
+    assert log.transfer_ps.tolist() == [127, 851, 951 - 327, 1054 - 1051 + 127]
+    assert log.in_system_ps == int((log.finish_ps - log.arrival_ps).sum())
+
+
+def test_a_timeout_reaches_requests_whose_kv_came_during_a_step(engine: str) -> None:
+    # The second's KV is there at 327, in the midst of a step of the first: both are let go between two steps, at 407.
+    limited = replace(fleet(), admission=Admission(timeout_ps=400))
+    log = run_fleet(engine, limited, workload_of([(0, 10, 9), (0, 12, 9), (450, 10, 2)]))
+    assert log.outcome.tolist() == [TIMED_OUT, TIMED_OUT, FINISHED]
+    assert log.finish_ps.tolist() == [407, 407, 450 + 100 + 107 + 100]
+    assert log.in_system_ps == int((log.finish_ps - log.arrival_ps).sum())
+
+
+def test_who_was_prefilled_and_finds_no_decode_replica_on_is_let_go_at_its_turn(engine: str) -> None:
+    rule = Autoscaling(metric="queue", target=1, interval_ps=10**9, cold_start_ps=(1000,), initial=0, minimum=0)
+    asleep = replace(decode(), autoscaling=rule)
+    limited = replace(fleet(prefill(num_blocks=3), asleep), admission=Admission(timeout_ps=1050))
+    log = run_fleet(engine, limited, workload_of([(0, 12, 4), (200, 12, 2)]))
+    # The first is prefilled at 100, the replica ready at 1100. Only then has the second the blocks to be prefilled in.
+    assert log.outcome.tolist() == [TIMED_OUT, TIMED_OUT]
+    assert log.finish_ps.tolist() == [1100, 1251]
+    assert log.admitted_ps.tolist() == [0, 1100]
+    assert log.in_system_ps == int((log.finish_ps - log.arrival_ps).sum())

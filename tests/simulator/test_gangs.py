@@ -227,3 +227,27 @@ def test_a_member_is_an_engine_of_its_own() -> None:
     assert config.member == replace(config, pipeline_stages=1, max_num_seqs=2, num_blocks=10)
     config = pool_of(1, attention_dp_ranks=3).config
     assert config.member == replace(config, attention_dp_ranks=1)
+
+
+def _sglang_lanes(engine: str, seed: int, *, long_prompts: int) -> EventLog:
+    """A pipeline under SGLang that keeps nothing for outputs until it had to retract, and a replica for long prompts."""
+    rng = np.random.default_rng(seed)
+    settings = {"schedule_conservativeness": 0.0, "max_num_seqs": 8, "max_num_batched_tokens": 32, "num_blocks": 32}
+    first = pool_of(
+        scheduler="sglang", pipeline_stages=2, token_ps=1, pool={"max_prompt_tokens": 20}, max_model_len=48, **settings
+    )
+    fleet = Fleet((first, pool_of(base_ps=7, pool={"min_prompt_tokens": 21})))
+    arrivals, prompts, outputs = rng.integers(0, 1500, 40), rng.integers(1, 16, 40), rng.integers(8, 30, 40)
+    rows = list(zip(np.cumsum(arrivals).tolist(), prompts.tolist(), outputs.tolist(), strict=True))
+    others = rng.integers(0, int(arrivals.sum()), long_prompts).tolist()
+    return run_fleet(engine, fleet, workload_of(sorted(rows + [(at, 30, 2) for at in others])))
+
+
+@pytest.mark.parametrize("seed", [5, 31])
+def test_other_replicas_do_not_tell_a_lane_when_to_rest(seed: int) -> None:
+    # SGLang's estimate starts over when an engine is idle, not when somebody happens to look at it.
+    alone, beside = (_sglang_lanes("reference", seed, long_prompts=count) for count in (0, 400))
+    mine = beside.prompt_tokens <= 20
+    assert alone.preemptions.any()
+    assert beside.finish_ps[mine].tolist() == alone.finish_ps.tolist()
+    assert _sglang_lanes("fast", seed, long_prompts=400).differences(beside) == []

@@ -22,6 +22,10 @@ class Scheduler(Protocol):
         """The step that begins now; without chunks where nobody can compute anything."""
         ...
 
+    def rest(self) -> None:
+        """An instant is over at which the engine had nothing to do and nothing came."""
+        ...
+
 
 def make_scheduler(config: EngineConfig, queues: Queues) -> Scheduler:
     """The scheduler that `config` names, on these queues."""

@@ -38,11 +38,15 @@ class Sglang:
         self.full = False
         self.seated: list[Request] = []
 
+    def rest(self) -> None:
+        """The engine has nothing to do: the estimate starts over."""
+        self.ratio = self.start_ratio
+
     def schedule(self, now_ps: int) -> Step:
         """The next step."""
         step, queues = Step(now_ps), self.queues
         if not queues.running and not queues.waiting:
-            self.ratio = self.start_ratio
+            self.rest()
         if not queues.running or any(request not in queues.running for request in self.seated):
             self.full = False
         self._prefill(step)

@@ -33,6 +33,9 @@ class Static:
             budget -= tokens
         return step
 
+    def rest(self) -> None:
+        """Nothing is remembered from busier times."""
+
     def _batch(self) -> list[Request]:
         room, members = self.config.num_blocks, list[Request]()
         for request in self.queues.waiting:

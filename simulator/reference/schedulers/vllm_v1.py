@@ -27,6 +27,9 @@ class VllmV1:
             budget -= tokens
         return step
 
+    def rest(self) -> None:
+        """Nothing is remembered from busier times."""
+
     def _seat_open(self, budget: int) -> bool:
         return bool(self.queues.waiting) and budget > 0 and self.queues.seats_taken < self.config.max_num_seqs
 
