@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from simulator.checks import check_fields
 from simulator.errors import SimulatorError, require_int, require_number
 
 OverCap = Literal["reject", "hold"]
@@ -38,6 +39,7 @@ class Admission:
     over_cap: OverCap = "reject"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for field, least in (("max_waiting", 1), ("tenant_cap", 1), ("timeout_ps", 0)):
             value = getattr(self, field)
             if value is not None:

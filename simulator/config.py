@@ -4,6 +4,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from simulator.checks import check_fields
 from simulator.errors import SimulatorError, require_int, require_number
 from simulator.kv import KvGroup, check_groups, most_blocks
 from simulator.speculation import Speculation
@@ -35,6 +36,7 @@ class HostSwap:
     overlapped: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "host_blocks", require_int("host_blocks", self.host_blocks, 1))
         for field in ("block_out_ps", "block_in_ps"):
             object.__setattr__(self, field, require_int(field, getattr(self, field), 0, MAX_BLOCK_PS))
@@ -118,6 +120,7 @@ class EngineConfig:
     swap: HostSwap | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for field in ("max_num_seqs", "max_num_batched_tokens", "num_blocks", "max_model_len", "block_size"):
             object.__setattr__(self, field, require_int(field, getattr(self, field), 1))
         require_number("watermark_ratio", self.watermark_ratio, 0.0, 1.0)

@@ -6,7 +6,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from simulator.errors import SimulatorError
+from simulator.checks import checked
+from simulator.errors import SimulatorError, require_int
 from simulator.records import NEVER, EventLog
 from simulator.steptime import IntArray
 from simulator.workload import Workload
@@ -43,6 +44,7 @@ def leading_tokens(workload: Workload) -> IntArray:
     return leading
 
 
+@checked
 def shared_tokens(workload: Workload, *, isolate_tenants: bool = False) -> IntArray:
     """Prompt tokens of each request that an earlier request (of its tenant) had too, wherever they stand."""
     behind = workload.prompt_tokens - workload.column("front_tokens")
@@ -50,6 +52,7 @@ def shared_tokens(workload: Workload, *, isolate_tenants: bool = False) -> IntAr
     return shared
 
 
+@checked
 def shareable_tokens(workload: Workload, *, isolate_tenants: bool = False) -> IntArray:
     """Those with which both requests begin: what a prefix cache without limit could find."""
     seen = _seen_before(workload, leading_tokens(workload), isolate_tenants)
@@ -89,6 +92,7 @@ class PrefixReuse:
         return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
 
 
+@checked
 def prefix_reuse(
     workload: Workload, log: EventLog, block_size: int, *, isolate_tenants: bool = False, partial: bool = False
 ) -> PrefixReuse:
@@ -96,7 +100,13 @@ def prefix_reuse(
 
     block_size       of the prefix cache;  partial: it finds parts of blocks too (`partial_block_hits`)
     isolate_tenants  as the engine was told
+
+    Raises SimulatorError where the block size does not divide recorded blocks, or the log is another workload's.
     """
+    block_size = require_int("block_size", block_size, 1)
+    check_block_size(workload, block_size)
+    if not np.array_equal(log.prompt_tokens, workload.prompt_tokens):
+        raise SimulatorError("incompatible", "log", "is of another workload: prompts differ")
     admitted = np.flatnonzero(log.admitted_ps != NEVER)
     cached = log.cached_tokens[admitted]
     shared = np.maximum(shared_tokens(workload, isolate_tenants=isolate_tenants)[admitted], cached)

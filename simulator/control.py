@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from simulator.checks import check_fields, checked
 from simulator.errors import SimulatorError, require_int, require_number
 from simulator.steptime import HORIZON_PS
 
@@ -49,6 +50,7 @@ class Autoscaling:
     schedule_step_ps: int = 3600 * 10**12
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.metric not in get_args(ScalingMetric):
             raise SimulatorError(
                 "unknown_metric", "metric", f"must be one of {', '.join(get_args(ScalingMetric))}, got {self.metric!r}"
@@ -60,6 +62,8 @@ class Autoscaling:
         for field in ("initial", "minimum"):
             require_int(field, getattr(self, field), 0)
         require_int("tolerance_ppm", self.tolerance_ppm, 0, 10**6)
+        for field in ("cold_start_ps", "scheduled_minimum"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
         if not 1 <= len(self.cold_start_ps) <= MAX_PHASES:
             raise SimulatorError("out_of_range", "cold_start_ps", f"needs 1 to {MAX_PHASES} phases")
         for phase_ps in self.cold_start_ps:
@@ -110,6 +114,7 @@ class Outage:
             require_int(field, getattr(self, field), 0, HORIZON_PS)
 
 
+@checked
 def draw_outages(
     replicas: int,
     *,

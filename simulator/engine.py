@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from simulator.checks import checked
 from simulator.config import EngineConfig
 from simulator.content import check_block_size
 from simulator.errors import SimulatorError, require_int
@@ -20,6 +21,7 @@ Engine = Literal["fast", "reference"]
 Progress = Callable[[float], bool]
 
 
+@checked
 def simulate(
     config: EngineConfig,
     step_time: StepTime,
@@ -35,6 +37,7 @@ def simulate(
     return simulate_fleet(fleet, workload, rng=rng, engine=engine, until_ps=until_ps, on_progress=on_progress)
 
 
+@checked
 def simulate_fleet(
     fleet: Fleet,
     workload: Workload,

@@ -5,6 +5,7 @@ from itertools import accumulate
 from typing import Literal, get_args
 
 from simulator.admission import NO_LIMITS, Admission
+from simulator.checks import check_fields
 from simulator.config import EngineConfig
 from simulator.control import Autoscaling, Outage
 from simulator.errors import SimulatorError, require_int
@@ -46,6 +47,7 @@ class Pool:
     role: Role = "both"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for field, high in (
             ("replicas", MAX_REPLICAS),
             ("weight", MAX_WEIGHT),
@@ -120,6 +122,9 @@ class Fleet:
     transfer: Transfer | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        object.__setattr__(self, "pools", tuple(self.pools))
+        object.__setattr__(self, "outages", tuple(self.outages))
         if not self.pools:
             raise SimulatorError("empty", "pools", "a fleet needs at least one pool")
         if self.router not in get_args(Router):

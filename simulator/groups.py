@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simulator.checks import checked
 from simulator.errors import SimulatorError
 from simulator.metrics import (
     Goodput,
@@ -13,9 +14,11 @@ from simulator.metrics import (
     Latencies,
     goodput_of,
     latencies_of,
+    require_warmup,
 )
 from simulator.records import FINISHED, EventLog
 from simulator.steptime import IntArray
+from simulator.workload import whole_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class GroupSummary:
     preemptions: int
 
 
+@checked
 def summarise_groups(
     log: EventLog,
     group: npt.ArrayLike,
@@ -45,11 +49,12 @@ def summarise_groups(
 ) -> dict[int, GroupSummary]:
     """Summaries by group number, in rising order.
 
-    group   one whole number per request: a workload's `traffic_class`, `tenant` or `priority`
+    group   one whole number per request: a workload's `traffic_class`, `tenant`, `priority` or `session`
     slo     thresholds for all groups, or by group number (a group without an entry has none)
 
-    Raises SimulatorError where `group` has not one entry per request.
+    Raises SimulatorError where `group` has not one entry per request, and as `summarise`.
     """
+    warmup_ratio = require_warmup(warmup_ratio)
     numbers = _one_each(log, group)
     produced = max(1, int(log.generated_tokens.sum()))
     warm = np.arange(len(log)) >= int(len(log) * warmup_ratio)
@@ -75,7 +80,7 @@ def summarise_groups(
 
 
 def _one_each(log: EventLog, group: npt.ArrayLike) -> IntArray:
-    numbers = np.asarray(group)
-    if numbers.shape != (len(log),) or numbers.dtype.kind not in "iu":
+    numbers = whole_numbers("group", group, -1, 2**31 - 1)
+    if numbers.size != len(log):
         raise SimulatorError("shape", "group", f"needs one whole number for each of {len(log)} requests")
-    return numbers.astype(np.int64)
+    return numbers

@@ -1,10 +1,12 @@
 """What the fast engine leaves to the reference engine."""
 
 from simulator.admission import NO_LIMITS
+from simulator.checks import checked
 from simulator.config import EngineConfig
 from simulator.fleet import Fleet, Pool
 
 
+@checked
 def handed_over(fleet: Fleet) -> tuple[str, ...]:
     """Fields of the fleet for whose sake the fast engine hands a run to the reference engine; none: it runs itself.
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from simulator.checks import checked
 from simulator.config import EngineConfig
 from simulator.engine import simulate
 from simulator.errors import SimulatorError
@@ -12,6 +13,7 @@ from simulator.steptime import StepTime
 from simulator.workload import Workload
 
 
+@checked
 def kv_cliff_blocks(
     config: EngineConfig, step_time: StepTime, workload: Workload, *, rng: np.random.Generator | None = None
 ) -> int:

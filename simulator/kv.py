@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from simulator.checks import check_fields
 from simulator.errors import SimulatorError, require_int
 
 MAX_WINDOW_TOKENS = 2**30
@@ -21,6 +22,7 @@ class KvGroup:
     pool_blocks: int = 1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.window_tokens is not None:
             window = require_int("window_tokens", self.window_tokens, 2, MAX_WINDOW_TOKENS)
             object.__setattr__(self, "window_tokens", window)

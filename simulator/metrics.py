@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from simulator.checks import check_fields, checked
 from simulator.errors import SimulatorError, require_number
 from simulator.records import (
     FINISHED,
@@ -29,6 +30,7 @@ from simulator.statistics import (
     weighted_nearest_rank,
 )
 from simulator.steptime import PS_PER_MS, PS_PER_S, IntArray
+from simulator.workload import whole_numbers
 
 BoolArray = npt.NDArray[np.bool_]
 Rows = BoolArray | slice
@@ -44,6 +46,7 @@ class GoodputSlo:
     e2e_ms: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         given = [("ttft_ms", self.ttft_ms), ("tpot_ms", self.tpot_ms), ("e2e_ms", self.e2e_ms)]
         if all(value is None for _, value in given):
             raise SimulatorError("empty", "slo", "needs at least one threshold")
@@ -177,6 +180,7 @@ class Summary:
     stability: Stability | None
 
 
+@checked
 def summarise(
     log: EventLog,
     *,
@@ -189,7 +193,7 @@ def summarise(
     `stationary=True` says that the load has one constant rate, so that percentiles would be those of a steady state:
     they are withheld when the run was unstable. Otherwise they are those of this run (a trace, a burst, a batch).
     """
-    warmup_ratio = require_number("warmup_ratio", warmup_ratio, 0.0, 0.9)
+    warmup_ratio = require_warmup(warmup_ratio)
     counted = np.arange(len(log)) >= int(len(log) * warmup_ratio)
     stability = judge_stability(log, warmup_ratio) if stationary else None
     withheld = (
@@ -217,6 +221,11 @@ def summarise(
         stability=stability,
         **_rates(log),
     )
+
+
+def require_warmup(warmup_ratio: float) -> float:
+    """The share of requests to leave out: a number from 0 to 0.9, or SimulatorError."""
+    return require_number("warmup_ratio", warmup_ratio, 0.0, 0.9)
 
 
 def latencies_of(log: EventLog, rows: BoolArray, withheld: str = "") -> Latencies:
@@ -273,8 +282,10 @@ def _tpot_ms(log: EventLog, rows: Rows) -> FloatArray:
     return values
 
 
+@checked
 def sustained_rps(finish_ps: IntArray) -> float | None:
     """(n - 1) / (last - first finish): the rate of a busy server without the bias of its ramp-up. None below two."""
+    finish_ps = whole_numbers("finish_ps", finish_ps, 0, 2**63 - 1)
     if finish_ps.size < 2 or finish_ps.max() == finish_ps.min():
         return None
     return (int(finish_ps.size) - 1) / (int(finish_ps.max() - finish_ps.min()) / PS_PER_S)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simulator.checks import checked
 from simulator.metrics import GoodputSlo, meets
 from simulator.records import EventLog
 
@@ -26,6 +27,7 @@ class RampMisses:
     paid_replica_hours: float
 
 
+@checked
 def ramp_misses(log: EventLog, slo: GoodputSlo) -> RampMisses:
     """Count the misses of `slo` inside and outside the times at which a replica was starting."""
     inside = np.zeros(len(log), bool)

@@ -1,7 +1,9 @@
 """Speculative decoding: a draft proposes tokens, the model verifies them in one step, and keeps the first ones."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simulator.checks import check_fields
 from simulator.errors import SimulatorError, require_int, require_number
 from simulator.hashing import mixed
 
@@ -24,11 +26,13 @@ class Speculation:
     lookahead: bool = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         count = require_int("draft_tokens", self.draft_tokens, 1, MAX_DRAFT_TOKENS)
         object.__setattr__(self, "draft_tokens", count)
-        if not isinstance(self.acceptance_ratio, tuple):
+        if not isinstance(self.acceptance_ratio, Sequence):
             require_number("acceptance_ratio", self.acceptance_ratio, 0.0, 1.0)
             return
+        object.__setattr__(self, "acceptance_ratio", tuple(self.acceptance_ratio))
         for ratio in self.acceptance_ratio:
             require_number("acceptance_ratio", ratio, 0.0, 1.0)
         if len(self.acceptance_ratio) != count:

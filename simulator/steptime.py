@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simulator.checks import as_array, check_fields, checked
 from simulator.config import EngineConfig
 from simulator.errors import SimulatorError, require_int
 
@@ -45,6 +46,7 @@ class StepTime:
     draft_ps: IntArray | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for field in ("tokens_ps", "seats_ps", "context_ps"):
             object.__setattr__(self, field, _table(field, getattr(self, field)))
         for field in ("prefill_pair_ps", "prefill_seq_ps", "request_ps"):
@@ -109,6 +111,7 @@ class StepTime:
         return longest
 
 
+@checked
 def linear_step_time(
     config: EngineConfig,
     *,
@@ -125,7 +128,18 @@ def linear_step_time(
     A step of T tokens, n of them decoding, lasts
     step_ps + decode_seq_ps*n + prefill_token_ps*(T - n) + context_token_ps*S.
     Where a decoding sequence costs less than a prefill token, step_ps must cover the difference for all seats.
+
+    Raises SimulatorError for times that are no whole picoseconds, are negative, or make a step last too long.
     """
+    times = {"step_ps": step_ps, "decode_seq_ps": decode_seq_ps, "prefill_token_ps": prefill_token_ps}
+    times |= {"context_token_ps": context_token_ps}
+    whole = {field: require_int(field, value, 0, MAX_STEP_PS) for field, value in times.items()}
+    step_ps, decode_seq_ps, prefill_token_ps, context_token_ps = whole.values()
+    longest = step_ps + decode_seq_ps * config.max_num_seqs + prefill_token_ps * config.max_num_batched_tokens
+    if longest > MAX_STEP_PS:
+        raise SimulatorError(
+            "step_too_long", "step_time", f"a step could last {longest / PS_PER_S:.0f} s; check the units"
+        )
     tokens = np.arange(config.max_num_batched_tokens + 1, dtype=np.int64)
     seats = np.arange(config.max_num_seqs + 1, dtype=np.int64)
     per_seat = seats * (decode_seq_ps - prefill_token_ps)
@@ -143,7 +157,7 @@ def linear_step_time(
 
 
 def _table(field: str, values: object) -> IntArray:
-    array = np.asarray(values)
+    array = as_array(field, values)
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
         raise SimulatorError("not_an_integer", field, "must be a one-dimensional array of whole picoseconds")
     if array.min() < 0 or array.max() > MAX_STEP_PS:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simulator.checks import checked
 from simulator.records import FINISHED, EventLog
 from simulator.statistics import FloatArray
 from simulator.steptime import PS_PER_S, IntArray
@@ -41,6 +42,7 @@ class Timeline:
     cached_tokens_per_s: FloatArray
 
 
+@checked
 def timeline(log: EventLog) -> Timeline:
     """The run's timeline; empty where no step began."""
     series = log.series

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from simulator.checks import check_fields, checked
 from simulator.errors import SimulatorError, require_int, require_number
 from simulator.steptime import MAX_STEP_PS, PS_PER_S
 from simulator.workload import MAX_TOKENS
@@ -34,6 +35,7 @@ class Transfer:
     local_prefill_max_tokens: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for field, high in (
             ("token_ps", MAX_STEP_PS),
             ("latency_ps", MAX_STEP_PS),
@@ -47,8 +49,14 @@ class Transfer:
                 )
 
 
+@checked
 def kv_token_ps(*, bytes_per_token: float, bytes_per_s: float) -> int:
-    """Link time of one token's KV, whole picoseconds: bytes_per_token / bytes_per_s."""
+    """Link time of one token's KV, whole picoseconds: bytes_per_token / bytes_per_s.
+
+    Raises SimulatorError `too_large` for a link on which a token takes 75 minutes or more.
+    """
     size = require_number("bytes_per_token", bytes_per_token, 0.0)
     rate = require_number("bytes_per_s", bytes_per_s, 0.0, exclusive=True)
+    if size * PS_PER_S / rate > MAX_STEP_PS:
+        raise SimulatorError("too_large", "bytes_per_token", "a token would be sent for more than 75 minutes")
     return round(size * PS_PER_S / rate)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from simulator.checks import as_array, check_fields
 from simulator.errors import SimulatorError, require_int
 from simulator.steptime import IntArray
 
@@ -14,6 +15,7 @@ MAX_TIME_PS = 2**61  # 26 days: the last arrival; the rest of 64 bits is left fo
 MAX_TOKENS = 10**9
 NO_DEADLINE_PS = 2**62  # later than any run can last
 MAX_PRIORITY = 255
+MAX_BLOCK_ID = 2**40
 
 
 class ColumnRule(NamedTuple):
@@ -50,6 +52,19 @@ class BlockHashes:
     offsets: IntArray
     ids: IntArray
     block_tokens: int
+
+    def __post_init__(self) -> None:
+        _set(self, "block_tokens", require_int("block_hashes.block_tokens", self.block_tokens, 1))
+        _set(self, "offsets", whole_numbers("block_hashes.offsets", self.offsets, 0, 2**62))
+        _set(self, "ids", whole_numbers("block_hashes.ids", self.ids, 0, MAX_BLOCK_ID))
+        offsets = self.offsets
+        rising = offsets.size > 0 and offsets[0] == 0 and not (np.diff(offsets) < 0).any()
+        if not rising or int(offsets[-1]) > self.ids.size:
+            raise SimulatorError("shape", "block_hashes.offsets", f"must rise from 0 to at most {self.ids.size}")
+
+    def __len__(self) -> int:
+        """Requests whose content is told."""
+        return int(self.offsets.size) - 1
 
     def take(self, indices: IntArray) -> "BlockHashes":
         """The content of these requests, in this order."""
@@ -115,6 +130,7 @@ class Workload:
     recorded_tokens: IntArray | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _set(self, "arrival_ps", whole_numbers("arrival_ps", self.arrival_ps, 0, MAX_TIME_PS))
         if self.arrival_ps.size == 0:
             raise SimulatorError("empty", "arrival_ps", "a workload needs at least one request")
@@ -199,21 +215,15 @@ class Workload:
         hashes = self.block_hashes
         if hashes is None:
             return
-        require_int("block_hashes.block_tokens", hashes.block_tokens, 1)
-        offsets = whole_numbers("block_hashes.offsets", hashes.offsets, 0, 2**62)
-        ids = whole_numbers("block_hashes.ids", hashes.ids, 0, 2**40)
-        if offsets.size != self.arrival_ps.size + 1 or (np.diff(offsets) < 0).any() or int(offsets[-1]) > ids.size:
-            raise SimulatorError(
-                "shape", "block_hashes.offsets", "must rise from 0 to len(ids), one more than requests"
-            )
-        _set(self, "block_hashes", BlockHashes(offsets, ids, hashes.block_tokens))
+        if len(hashes) != len(self):
+            raise SimulatorError("shape", "block_hashes", f"tell {len(hashes)} requests of {len(self)}")
         if (self.column("recorded_tokens") > self.prompt_tokens + self.output_tokens).any():
             raise SimulatorError("prefix_too_long", "recorded_tokens", "cannot be more than prompt and output")
 
 
 def whole_numbers(field: str, values: npt.ArrayLike, low: int, high: int) -> IntArray:
     """`values` as one int64 array, or SimulatorError where an entry is no whole number within low..high."""
-    array = np.asarray(values)
+    array = as_array(field, values)
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":

@@ -126,7 +126,7 @@ def _begin_in_step(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Arr
 
 @kernel
 def hold(m: IntArray, rep: int, now_ps: int) -> None:
-    """Who runs has kept seat and blocks since the engine's last step ended; that belongs to the bin in which it began."""
+    """Who runs has kept seat and blocks since the last step ended; that belongs to the bin in which it began."""
     running, since_ps = running_count(m, rep), max(m[rep + SETTLED], m[rep + HELD])
     held_ps = now_ps - since_ps
     if running > 0 and held_ps > 0:

@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from simulator.checks import checked, number_array
 from simulator.errors import SimulatorError, require_int, require_number
 from simulator.steptime import IntArray
 from simulator.traffic.gaps import FloatArray
 from simulator.traffic.rates import MAX_TIME_S, RateCurve, whole_ps
 
 
+@checked
 def water_level(load: FloatArray, width: FloatArray, work: float) -> float:
     """The lowest level L up to which bins of these loads and widths must be filled to take `work`:
 
@@ -15,7 +17,15 @@ def water_level(load: FloatArray, width: FloatArray, work: float) -> float:
 
     Water filling: with the loads sorted, L = (work + Σ width·load over the k lowest) / Σ width over them, for the first
     k whose L does not exceed the next load.
+
+    Raises SimulatorError unless loads and widths are finite, as many, and the widths above 0, and for negative work.
     """
+    load, width = number_array("load", load), number_array("width", width)
+    if load.ndim != 1 or load.size == 0 or load.shape != width.shape:
+        raise SimulatorError("shape", "width", "give as many widths as loads, at least one")
+    if not (np.isfinite(load).all() and np.isfinite(width).all() and (width > 0).all()):
+        raise SimulatorError("out_of_range", "width", "loads must be finite, and widths finite and above 0")
+    work = require_number("work", work, 0.0)
     order = np.argsort(load, kind="stable")
     sorted_load, sorted_width = load[order], width[order]
     levels = (work + np.cumsum(sorted_width * sorted_load)) / np.cumsum(sorted_width)
@@ -23,6 +33,7 @@ def water_level(load: FloatArray, width: FloatArray, work: float) -> float:
     return float(levels[int(np.argmax(fits))])
 
 
+@checked
 def trough_arrivals_ps(
     count: int,
     load: RateCurve,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simulator.checks import check_fields
 from simulator.errors import SimulatorError, require_number
 from simulator.traffic.gaps import FloatArray
 
@@ -29,6 +30,7 @@ class OnOff:
     off_s: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.rate_ratio != float("inf"):
             require_number("rate_ratio", self.rate_ratio, 1.0)
         for field in ("on_s", "off_s"):

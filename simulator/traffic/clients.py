@@ -12,14 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simulator.checks import as_array, check_fields, checked, number_array
 from simulator.errors import SimulatorError, require_int, require_number
 from simulator.steptime import IntArray
 from simulator.traffic.arrivals import BLOCK_REQUESTS
-from simulator.traffic.gaps import MAX_CV, FloatArray
+from simulator.traffic.gaps import MAX_CV, MIN_CV, FloatArray
 from simulator.traffic.prefixes import zipf_shares
 from simulator.traffic.rates import MAX_TIME_S, RateCurve, whole_ps
 from simulator.traffic.streams import Source
 from simulator.workload import MAX_TOKENS, Workload
+
+MIN_SHARE = 1e-18
+MIN_TOKENS = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,19 +43,20 @@ class Clients:
     prompt_sigma: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         limits = {
-            "share": 1.0,
-            "cv": MAX_CV,
-            "prompt_tokens_median": float(MAX_TOKENS),
-            "output_tokens_mean": float(MAX_TOKENS),
+            "share": (MIN_SHARE, 1.0),
+            "cv": (MIN_CV, MAX_CV),
+            "prompt_tokens_median": (MIN_TOKENS, float(MAX_TOKENS)),
+            "output_tokens_mean": (MIN_TOKENS, float(MAX_TOKENS)),
         }
-        size = np.asarray(self.share).size
-        for name, most in limits.items():
-            values = np.asarray(getattr(self, name), np.float64)
+        size = as_array("share", self.share).size
+        for name, (least, most) in limits.items():
+            values = number_array(name, getattr(self, name))
             if values.ndim != 1 or values.size != size or size == 0:
                 raise SimulatorError("shape", name, "must be a list with one entry per client, at least one")
-            if not ((values > 0) & (values <= most)).all():
-                raise SimulatorError("out_of_range", name, f"entries must be above 0 and at most {most:g}")
+            if not ((values >= least) & (values <= most)).all():
+                raise SimulatorError("out_of_range", name, f"entries must lie in {least:g}..{most:g}")
             object.__setattr__(self, name, values)
         if abs(float(self.share.sum()) - 1.0) > 1e-9:
             raise SimulatorError("out_of_range", "share", "must sum to 1")
@@ -61,19 +66,21 @@ class Clients:
         return int(self.share.size)
 
 
+@checked
 def pareto_shares(count: int, tail_index: float, rng: np.random.Generator) -> FloatArray:
     """`count` shares of independent Pareto distributed rates, the largest first: P(rate > x) = x^-tail_index.
 
     Near a tail index of 1 a few clients hold most of the traffic, and how much differs from draw to draw;
     `zipf_shares` gives the fixed shares of the same kind.
     """
-    index = require_number("tail_index", tail_index, 0.0, 100.0, exclusive=True)
+    index = require_number("tail_index", tail_index, 0.01, 100.0)
     exponents = rng.standard_exponential(require_int("count", count, 1, 10**6)) / index
     rates = np.sort(np.exp(exponents - exponents.max()))[::-1]
-    rates = np.maximum(rates, 1e-12)
+    rates = np.maximum(rates, MIN_SHARE)
     return np.asarray(rates / rates.sum(), np.float64)
 
 
+@checked
 def draw_clients(
     count: int,
     rng: np.random.Generator,
@@ -107,6 +114,7 @@ def draw_clients(
     )
 
 
+@checked
 def client_requests(clients: Clients, curve: RateCurve, max_model_len: int) -> Source:
     """The requests of all clients, `tenant` being the client's number; their total follows the rate curve.
 

@@ -2,11 +2,15 @@
 
 import numpy as np
 
+from simulator.checks import checked
 from simulator.errors import require_int, require_number
 from simulator.steptime import PS_PER_S, IntArray
-from simulator.workload import Workload
+from simulator.workload import MAX_TOKENS, Workload, whole_numbers
+
+MAX_USERS = 10**7
 
 
+@checked
 def closed_loop(
     prompt_tokens: IntArray,
     output_tokens: IntArray,
@@ -22,7 +26,8 @@ def closed_loop(
     Users think apart from each other, and requests are sent in order (see `Workload`), so that with X answers a
     second and a mean response time of R seconds X = users / (R + think_s): the interactive response time law.
     """
-    limit = require_int("users", users, 1)
+    limit = require_int("users", users, 1, MAX_USERS)
+    prompt_tokens = whole_numbers("prompt_tokens", prompt_tokens, 1, MAX_TOKENS)
     think = require_number("think_s", think_s, 0.0, 1e6) * PS_PER_S
     count = len(prompt_tokens)
     if rng is None:

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from simulator.checks import checked
 from simulator.errors import SimulatorError
 from simulator.steptime import IntArray
 from simulator.workload import OPTIONAL_COLUMNS, BlockHashes, Workload
 
 
+@checked
 def merge_workloads(*workloads: Workload) -> Workload:
     """All requests by arrival time; at one instant those of the workload named first come first.
 

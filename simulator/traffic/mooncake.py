@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simulator.checks import checked
 from simulator.errors import require_int
 from simulator.steptime import PS_PER_MS
 from simulator.workload import BlockHashes, Workload
@@ -12,6 +13,7 @@ BLOCK_TOKENS = 512
 _FILE = Path(__file__).parents[1] / "data" / "mooncake_conversation.npz"  # see SOURCES.md beside it
 
 
+@checked
 def mooncake_conversation(count: int) -> Workload:
     """The first `count` requests of the trace; beyond its 12,031 it begins anew when it ends, with other content."""
     count = require_int("count", count, 1, 10**8)

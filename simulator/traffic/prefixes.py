@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simulator.checks import checked
 from simulator.errors import SimulatorError, require_int, require_number
 from simulator.steptime import IntArray
 from simulator.traffic.gaps import FloatArray
-from simulator.workload import MAX_TOKENS, BlockHashes, Workload
+from simulator.workload import MAX_BLOCK_ID, MAX_TOKENS, BlockHashes, Workload, whole_numbers
 
 
 class PrefixGroups(NamedTuple):
@@ -31,6 +32,7 @@ Content = Callable[[IntArray, np.random.Generator], BlockHashes | PrefixGroups]
 """(prompt_tokens, rng) -> what the prompts of these lengths begin with."""
 
 
+@checked
 def zipf_shares(count: int, exponent: float) -> FloatArray:
     """`count` shares that sum to 1, the k-th proportional to k^-exponent; exponent 0 makes them equal."""
     ranks = np.arange(1, require_int("count", count, 1, 10**7) + 1)
@@ -38,15 +40,17 @@ def zipf_shares(count: int, exponent: float) -> FloatArray:
     return np.asarray(weights / weights.sum(), np.float64)
 
 
+@checked
 def shared_prefix(
     count: int, groups: int, tokens: int, rng: np.random.Generator, exponent: float = 0.0
 ) -> PrefixGroups:
     """`count` requests, each beginning with one of `groups` prefixes of `tokens`, picked by `zipf_shares`."""
-    groups = require_int("groups", groups, 1)
+    groups, count = require_int("groups", groups, 1), require_int("count", count, 1, 10**9)
     tokens = require_int("tokens", tokens, 1, MAX_TOKENS)
     return PrefixGroups(_choice(groups, exponent, count, rng), np.full(count, tokens, np.int64))
 
 
+@checked
 def layered_prefix(
     prompt_tokens: IntArray, layers: Sequence[PrefixLayer], rng: np.random.Generator, block_tokens: int = 16
 ) -> BlockHashes:
@@ -61,6 +65,7 @@ def layered_prefix(
     size = require_int("block_tokens", block_tokens, 1)
     if not layers:
         raise SimulatorError("empty", "layers", "give at least one layer")
+    prompt_tokens = whole_numbers("prompt_tokens", prompt_tokens, 1, MAX_TOKENS)
     ends = np.cumsum([require_int("tokens", layer.tokens, 1, MAX_TOKENS) for layer in layers])
     if prompt_tokens.size and prompt_tokens.min() < ends[-1]:
         raise SimulatorError("prefix_too_long", "layers", f"a prompt is shorter than the layers' {ends[-1]} tokens")
@@ -72,8 +77,10 @@ def layered_prefix(
     versions = 1
     for number, layer in enumerate(layers):
         choices = require_int("choices", layer.choices, 1)
-        version = version * choices + _choice(choices, layer.exponent, version.size, rng)
         versions *= choices
+        if versions * max(1, blocks) > MAX_BLOCK_ID:
+            raise SimulatorError("too_large", "choices", "the layers together have too many versions")
+        version = version * choices + _choice(choices, layer.exponent, version.size, rng)
         own = np.flatnonzero(layer_of_block == number)
         ids[:, own] = first + version[:, None] * own.size + (own - own[:1])
         first += versions * own.size
@@ -81,6 +88,7 @@ def layered_prefix(
     return BlockHashes(offsets, ids.ravel(), size)
 
 
+@checked
 def with_front_token(workload: Workload) -> Workload:
     """Every prompt with one token of its own in front (a time stamp, a request number): no two begin alike any more.
 
@@ -89,6 +97,7 @@ def with_front_token(workload: Workload) -> Workload:
     return replace(workload, prompt_tokens=workload.prompt_tokens + 1, front_tokens=workload.column("front_tokens") + 1)
 
 
+@checked
 def as_block_hashes(workload: Workload, block_tokens: int) -> Workload:
     """The same shared content as hashes of `block_tokens`, so that workloads with other content can be merged.
 
@@ -107,6 +116,8 @@ def as_block_hashes(workload: Workload, block_tokens: int) -> Workload:
             "incompatible", "block_tokens", f"must divide the recorded blocks of {hashes.block_tokens} tokens"
         )
     parts = hashes.block_tokens // size
+    if hashes.ids.size and (int(hashes.ids.max()) + 1) * parts > MAX_BLOCK_ID:
+        raise SimulatorError("too_large", "block_tokens", "leaves too many parts to be numbered")
     ids = (hashes.ids[:, None] * parts + np.arange(parts)).ravel()
     return replace(workload, block_hashes=BlockHashes(hashes.offsets * parts, ids, size))
 

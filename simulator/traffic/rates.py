@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simulator.checks import check_fields, checked, number_array
 from simulator.errors import SimulatorError, require_number
 from simulator.steptime import PS_PER_S, IntArray
 from simulator.traffic.gaps import FloatArray
-from simulator.workload import MAX_TIME_PS
+from simulator.workload import MAX_TIME_PS, whole_numbers
 
 HOUR_S = 3600.0
 WEEK_S = 168 * HOUR_S
@@ -33,7 +34,8 @@ class RateCurve:
     repeats: bool = True
 
     def __post_init__(self) -> None:
-        rates = np.asarray(self.rates_rps, np.float64)
+        check_fields(self)
+        rates = number_array("rates_rps", self.rates_rps)
         if rates.ndim != 1 or not 1 <= rates.size <= MAX_BINS:
             raise SimulatorError("shape", "rates_rps", f"must be a list of 1 to {MAX_BINS} rates")
         if not np.isfinite(rates).all() or (rates < 0).any() or rates.max() > 1e9 or not rates.any():
@@ -93,11 +95,13 @@ def whole_ps(times_s: FloatArray, out: FloatArray | None = None) -> IntArray:
     return np.rint(times_ps, out=times_ps).astype(np.int64)
 
 
+@checked
 def steady_rate(rate_rps: float) -> RateCurve:
     """The same rate for ever."""
     return RateCurve(np.array([require_number("rate_rps", rate_rps, 0.0, 1e9, exclusive=True)]))
 
 
+@checked
 def growing_rates(curve: RateCurve, end_s: float, growth_ratio: float, per_s: float = WEEK_S) -> RateCurve:
     """`curve` up to `end_s`, each bin multiplied by (1 + growth_ratio)^(its start / per_s): 0.1 is 10 % a week.
 
@@ -107,12 +111,16 @@ def growing_rates(curve: RateCurve, end_s: float, growth_ratio: float, per_s: fl
     growth = require_number("growth_ratio", growth_ratio, -1.0, 1e3, exclusive=True)
     period = require_number("per_s", per_s, 0.0, 1e12, exclusive=True)
     rates = curve.rates_until(end_s)
-    return RateCurve(rates * (1.0 + growth) ** (np.arange(rates.size) * curve.bin_s / period), curve.bin_s, False)
+    with np.errstate(over="ignore", invalid="ignore"):  # what grows beyond all bounds is refused as a rate
+        grown = rates * (1.0 + growth) ** (np.arange(rates.size) * curve.bin_s / period)
+    return RateCurve(grown, curve.bin_s, False)
 
 
+@checked
 def measured_rates(arrival_ps: IntArray, bin_s: float = HOUR_S) -> RateCurve:
     """The rate of recorded arrivals in each bin from 0 to the bin of the last one; it does not repeat."""
-    bins = np.asarray(arrival_ps, np.float64) / PS_PER_S / require_number("bin_s", bin_s, 0.0, 1e9, exclusive=True)
+    arrivals = whole_numbers("arrival_ps", arrival_ps, 0, MAX_TIME_PS)
+    bins = arrivals / PS_PER_S / require_number("bin_s", bin_s, 0.0, 1e9, exclusive=True)
     if bins.size == 0 or bins.max() >= MAX_BINS:
         raise SimulatorError("out_of_range", "arrival_ps", f"must fill 1 to {MAX_BINS} bins of {bin_s} s")
     return RateCurve(np.bincount(bins.astype(np.int64)) / bin_s, bin_s, False)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from simulator.checks import checked
 from simulator.errors import SimulatorError, require_number
 from simulator.steptime import PS_PER_S, IntArray
 from simulator.traffic.merging import in_time_order, with_own_numbers
@@ -13,6 +14,7 @@ from simulator.workload import MAX_TIME_PS, Workload
 MAX_RATE_SCALE = 1000.0
 
 
+@checked
 def scaled_time(workload: Workload, rate_scale: float) -> Workload:
     """The same requests `rate_scale` times as fast: arrivals move from the first one, nothing else changes.
 
@@ -25,6 +27,7 @@ def scaled_time(workload: Workload, rate_scale: float) -> Workload:
     return replace(workload, arrival_ps=arrival.astype(np.int64))
 
 
+@checked
 def scaled_rate(workload: Workload, rate_scale: float, rng: np.random.Generator, *, jitter_s: float = 60.0) -> Workload:
     """`rate_scale` times as many requests in the same time, so that days and weeks keep their length.
 

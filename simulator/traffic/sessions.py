@@ -6,6 +6,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from simulator.checks import checked
 from simulator.errors import SimulatorError, require_int, require_number
 from simulator.steptime import IntArray
 from simulator.traffic.arrivals import Arrivals
@@ -23,6 +24,7 @@ ThinkTimes = Callable[[int, np.random.Generator], FloatArray]
 """(count, rng) -> that many times in seconds from one turn's sending to the next one's."""
 
 
+@checked
 def geometric_turns(mean: float, most: int) -> Tokens:
     """Numbers of turns, at least 1: each is the last with the same chance 1/mean, and `most` is the end."""
     chance = 1.0 / require_number("mean", mean, 1.0, 1e6)
@@ -30,12 +32,14 @@ def geometric_turns(mean: float, most: int) -> Tokens:
     return lambda count, rng: np.minimum(rng.geometric(chance, count), limit)
 
 
+@checked
 def exponential_think_times(mean_s: float) -> ThinkTimes:
     """Exponential times between the turns of a conversation."""
     mean = require_number("mean_s", mean_s, 0.0, 1e9)
     return lambda count, rng: mean * rng.standard_exponential(count)
 
 
+@checked
 def conversations(
     starts: Arrivals,
     turns: Tokens,

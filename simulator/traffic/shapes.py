@@ -7,6 +7,7 @@ nine to five for business hours, weekends at 40 % of a weekday for a working wee
 import numpy as np
 import numpy.typing as npt
 
+from simulator.checks import checked
 from simulator.errors import SimulatorError, require_number
 
 FloatArray = npt.NDArray[np.float64]
@@ -17,6 +18,7 @@ WEEKEND_RATIO = 0.4
 SHAPES = ("constant", "diurnal", "business_hours", "working_week")
 
 
+@checked
 def weekly_shape(kind: str, peak_to_mean: float) -> FloatArray:
     """168 multipliers with mean 1 and maximum `peak_to_mean` (1 for `constant`).
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from simulator.checks import checked
 from simulator.errors import SimulatorError, require_int
 from simulator.traffic.arrivals import BLOCK_REQUESTS, Arrivals
 from simulator.traffic.lengths import Lengths
@@ -22,6 +23,7 @@ Source = Callable[[np.random.Generator], Iterator[Workload]]
 """rng -> workloads that continue each other in time, all with the same columns."""
 
 
+@checked
 def plain_requests(arrivals: Arrivals, lengths: Lengths, content: Content | None = None) -> Source:
     """Requests that know nothing of each other: when they come, how long they are, what their prompts begin with."""
 
@@ -43,6 +45,7 @@ def plain_requests(arrivals: Arrivals, lengths: Lengths, content: Content | None
     return blocks
 
 
+@checked
 def recorded_requests(workload: Workload) -> Source:
     """The requests of a workload as they are (a trace, a batch), as one part of a mixture."""
 
@@ -53,11 +56,13 @@ def recorded_requests(workload: Workload) -> Source:
     return blocks
 
 
+@checked
 def changed(source: Source, change: Callable[[Workload], Workload]) -> Source:
     """The source's requests after `change`, for example `with_front_token`; it must not depend on the cut."""
     return lambda rng: map(change, source(rng))
 
 
+@checked
 def labelled(
     source: Source, *, tenant: int | None = None, priority: int | None = None, deadline_ps: int | None = None
 ) -> Source:
@@ -76,6 +81,7 @@ def labelled(
     return changed(source, change)
 
 
+@checked
 def mixture(*sources: Source) -> Source:
     """Several classes of traffic at once, in order of arrival; `traffic_class` is the source's place.
 
@@ -108,6 +114,7 @@ def mixture(*sources: Source) -> Source:
     return blocks
 
 
+@checked
 def stream(
     source: Source, rng: np.random.Generator, *, count: int | None = None, chunk_requests: int = BLOCK_REQUESTS
 ) -> Iterator[Workload]:
@@ -121,6 +128,7 @@ def stream(
     return _chunks(source(rng.spawn(1)[0]), wanted, size)
 
 
+@checked
 def generate(source: Source, rng: np.random.Generator, count: int | None = None) -> Workload:
     """The same requests as `stream`, in one workload."""
     chunks = list(stream(source, rng, count=count))

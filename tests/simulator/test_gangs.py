@@ -230,7 +230,7 @@ def test_a_member_is_an_engine_of_its_own() -> None:
 
 
 def _sglang_lanes(engine: str, seed: int, *, long_prompts: int) -> EventLog:
-    """A pipeline under SGLang that keeps nothing for outputs until it had to retract, and a replica for long prompts."""
+    """A pipeline under SGLang that keeps nothing for outputs until it retracts, and a replica for long prompts."""
     rng = np.random.default_rng(seed)
     settings = {"schedule_conservativeness": 0.0, "max_num_seqs": 8, "max_num_batched_tokens": 32, "num_blocks": 32}
     first = pool_of(
