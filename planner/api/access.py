@@ -10,7 +10,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from planner.teams import rules
-from planner.teams.models import ApiToken, Role, Scope, Team, User
+from planner.teams.models import ApiToken, LinkToken, Role, Scope, Team, User
 from planner.teams.selectors import current_team
 
 if TYPE_CHECKING:  # the settings name this module, and REST framework's views read them while they load
@@ -26,12 +26,21 @@ class Caller:
     user: User
     team: Team
     role: Role
-    token: ApiToken | None
+    token: ApiToken | LinkToken | None
 
     @property
     def key(self) -> str:
         """Names the token, or the session's user, for limits."""
-        return f"token:{self.token.pk}" if self.token else f"user:{self.user.pk}"
+        if self.token is None:
+            return f"user:{self.user.pk}"
+        return f"{'link' if isinstance(self.token, LinkToken) else 'token'}:{self.token.pk}"
+
+    @property
+    def token_scope(self) -> str | None:
+        """What the token may do at most; None for a session."""
+        if self.token is None:
+            return None
+        return Scope.READ if isinstance(self.token, LinkToken) else self.token.scope
 
 
 class TeamScope(BasePermission):
@@ -43,8 +52,9 @@ class TeamScope(BasePermission):
             return False
         caller = _caller(user, request.auth)
         needed: Scope = getattr(view, "scopes", {}).get(request.method, Scope.READ)
-        if caller.token is not None and not rules.scope_allows(caller.token.scope, needed):
-            raise PermissionDenied(f"This needs a token of scope {needed.value}; this one has {caller.token.scope}.")
+        given = caller.token_scope
+        if given is not None and not rules.scope_allows(given, needed):
+            raise PermissionDenied(f"This needs a token of scope {needed.value}; this one has {given}.")
         if not _ALLOWED_BY_ROLE[needed](caller.role):
             raise PermissionDenied(f"A {caller.role.value} of a team may not do this.")
         view.caller = caller  # type: ignore[attr-defined]
@@ -52,7 +62,7 @@ class TeamScope(BasePermission):
 
 
 def _caller(user: User, auth: object) -> Caller:
-    token = auth if isinstance(auth, ApiToken) else None
+    token = auth if isinstance(auth, ApiToken | LinkToken) else None
     team = token.team if token else current_team(user)
     role = rules.role_of(user, team) if team else None
     if team is None or role is None:

@@ -18,7 +18,7 @@ ONE_MINUTE = "private, max-age=60"
 
 def answer(
     request: Request,
-    data: BaseModel | Table,
+    data: BaseModel | Table | Mapping[str, Any],
     *,
     status: int = 200,
     headers: Mapping[str, str] | None = None,

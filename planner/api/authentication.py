@@ -1,4 +1,5 @@
-"""Who is calling: an API token as the password of Basic, as a Bearer token, or a browser session.
+"""Who is calling: an API token as the password of Basic, as a Bearer token, or a browser session; for sheets also a
+link token in the address.
 
 Basic stands first in the settings, so that a 401 names it: spreadsheets then ask for a user name and a password.
 """
@@ -11,10 +12,12 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from planner.teams.models import ApiToken, User
-from planner.teams.services import token_authenticate
+from planner.teams.models import ApiToken, LinkToken, User
+from planner.teams.services import link_token_authenticate, token_authenticate
 
 REALM = "staircase"
+LINK_PARAMETER = "token"
+_LINK = re.compile(r"stl_[0-9a-f]{1,64}_[0-9a-f]{1,128}")
 _TOKEN = re.compile(r"stc_[0-9a-f]{1,64}_[0-9a-f]{1,128}")
 
 
@@ -55,3 +58,17 @@ class BearerTokenAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         given = _credentials(request, "bearer")
         return None if given is None else _sign_in(given)
+
+
+class LinkTokenAuthentication(BaseAuthentication):
+    """`?token=stl_…`: only views below /sheets/ name this class, and only a link token is taken, so that an API token
+    never needs to stand in an address."""
+
+    def authenticate(self, request: Request) -> tuple[User, LinkToken] | None:
+        given = request.query_params.getlist(LINK_PARAMETER)
+        if not given:
+            return None
+        token = link_token_authenticate(given[0]) if len(given) == 1 and _LINK.fullmatch(given[0]) else None
+        if token is None:
+            raise AuthenticationFailed("This link token is unknown, expired or revoked. An API token goes in a header.")
+        return token.user, token

@@ -81,7 +81,7 @@ class _BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
         return {"type": "http", "scheme": "bearer", "description": "An API token, stc_…"}
 
 
-def _json(model: type[BaseModel] | dict[str, Any], description: str, **values: Any) -> OpenApiResponse:
+def json_answer(model: type[BaseModel] | dict[str, Any], description: str, **values: Any) -> OpenApiResponse:
     shown = [
         OpenApiExample(name, value=value, response_only=True, media_type="application/json")
         for name, value in values.items()
@@ -89,7 +89,7 @@ def _json(model: type[BaseModel] | dict[str, Any], description: str, **values: A
     return OpenApiResponse(model, description=description, examples=shown)
 
 
-def _failures(*kinds: Kind) -> dict[Any, OpenApiResponse]:
+def failures(*kinds: Kind) -> dict[Any, OpenApiResponse]:
     """Problem answers, one entry per status with an example of each kind that has it."""
     out: dict[Any, OpenApiResponse] = {}
     for status in sorted({kind.status for kind in kinds}):
@@ -125,13 +125,13 @@ def _example(kind: Kind) -> dict[str, Any]:
     }
 
 
-def _header(name: str, description: str, *statuses: int) -> OpenApiParameter:
+def header(name: str, description: str, *statuses: int) -> OpenApiParameter:
     return OpenApiParameter(
         name, str, OpenApiParameter.HEADER, response=list(statuses) or True, description=description
     )
 
 
-_ALWAYS = (
+ALWAYS = (
     problems.INVALID_PARAMETER,
     problems.NOT_AUTHENTICATED,
     problems.FORBIDDEN,
@@ -139,7 +139,7 @@ _ALWAYS = (
     problems.TOO_MANY_REQUESTS,
     problems.INTERNAL_ERROR,
 )
-_BODY = (
+BODY = (
     problems.MALFORMED_BODY,
     problems.BODY_TOO_LARGE,
     problems.UNSUPPORTED_MEDIA_TYPE,
@@ -148,9 +148,9 @@ _BODY = (
 _NOT_MODIFIED = {304: OpenApiResponse(description="Unchanged since the ETag in If-None-Match.")}
 _ETAG = [
     OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, description="ETag of the answer already held."),
-    _header("ETag", "Digest of the answer's bytes.", 200, 304),
+    header("ETag", "Digest of the answer's bytes.", 200, 304),
 ]
-_LINK = _header("Link", 'The next page, as `<path>; rel="next"`.', 200)
+LINK = header("Link", 'The next page, as `<path>; rel="next"`.', 200)
 
 
 def reading(
@@ -168,7 +168,7 @@ def reading(
         "operation_id": operation,
         "summary": summary,
         "parameters": [*query_parameters(query, formats=formats), *_ETAG, *headers],
-        "responses": {**answers, **_NOT_MODIFIED, **_failures(*_ALWAYS, *also)},
+        "responses": {**answers, **_NOT_MODIFIED, **failures(*ALWAYS, *also)},
     }
 
 
@@ -185,38 +185,41 @@ def catalog(kind: str, query: type[CatalogQuery]) -> dict[str, Any]:
     return reading(
         f"catalog_{kind.replace('-', '_')}",
         f"List {kind.replace('-', ' ').replace('gpu', 'GPU').replace('api', 'API')}",
-        {(200, "application/json"): _json(CatalogPage, "Rows in a fixed order.", page=page), (200, "text/csv"): table},
+        {
+            (200, "application/json"): json_answer(CatalogPage, "Rows in a fixed order.", page=page),
+            (200, "text/csv"): table,
+        },
         query=query,
         formats=("json", "csv"),
-        headers=(_LINK,),
+        headers=(LINK,),
     )
 
 
 RUN_LIST = reading(
     "runs_list",
     "List runs",
-    {200: _json(RunPage, "Runs, newest first.", page=examples.RUN_PAGE)},
+    {200: json_answer(RunPage, "Runs, newest first.", page=examples.RUN_PAGE)},
     query=RunListQuery,
-    headers=(_LINK,),
+    headers=(LINK,),
 )
 RUN_READ = reading(
     "runs_read",
     "Read a run",
-    {200: _json(RunDetail, "The run.", running=examples.RUN)},
+    {200: json_answer(RunDetail, "The run.", running=examples.RUN)},
     query=RunQuery,
     also=(problems.NOT_FOUND,),
-    headers=(_header("Retry-After", "Seconds until it is worth asking again; absent once the run has ended.", 200),),
+    headers=(header("Retry-After", "Seconds until it is worth asking again; absent once the run has ended.", 200),),
 )
 RUN_REPORT = reading(
     "runs_report",
     "Read the report of a run",
     {
-        200: _json(
+        200: json_answer(
             {"$ref": "#/components/schemas/Report"}, "The report, byte for byte as `manage.py plan --json` prints it."
         )
     },
     also=(problems.NOT_FOUND, problems.NO_REPORT),
-    headers=(_header("Retry-After", "Seconds until it is worth asking again, while the run is unfinished.", 409),),
+    headers=(header("Retry-After", "Seconds until it is worth asking again, while the run is unfinished.", 409),),
 )
 RUN_START: dict[str, Any] = {
     "operation_id": "runs_start",
@@ -243,12 +246,12 @@ RUN_START: dict[str, Any] = {
             OpenApiParameter.HEADER,
             description="Makes it safe to send the request again: the same key and body give the same run.",
         ),
-        _header("Location", "Path of the run.", 202),
-        _header("Retry-After", "Seconds until it is worth asking; absent when the run has ended already.", 202),
+        header("Location", "Path of the run.", 202),
+        header("Retry-After", "Seconds until it is worth asking; absent when the run has ended already.", 202),
     ],
     "responses": {
-        202: _json(RunDetail, "The run was taken on.", running=examples.RUN),
-        **_failures(*_ALWAYS, *_BODY, problems.IDEMPOTENCY_CONFLICT),
+        202: json_answer(RunDetail, "The run was taken on.", running=examples.RUN),
+        **failures(*ALWAYS, *BODY, problems.IDEMPOTENCY_CONFLICT),
     },
 }
 RUN_CANCEL: dict[str, Any] = {
@@ -256,30 +259,30 @@ RUN_CANCEL: dict[str, Any] = {
     "summary": "Cancel a run",
     "description": "Asking twice, or for a run that has ended, changes nothing.",
     "parameters": [
-        _header("Location", "Path of the run.", 202),
-        _header("Retry-After", "Seconds until it is worth asking whether it has stopped.", 202),
+        header("Location", "Path of the run.", 202),
+        header("Retry-After", "Seconds until it is worth asking whether it has stopped.", 202),
     ],
     "responses": {
-        202: _json(
+        202: json_answer(
             RunDetail,
             "It was asked to stop and will within seconds.",
             stopping=examples.RUN | {"cancel_requested": True},
         ),
         204: OpenApiResponse(description="It has ended."),
-        **_failures(*_ALWAYS, problems.NOT_FOUND),
+        **failures(*ALWAYS, problems.NOT_FOUND),
     },
 }
 SCENARIO_LIST = reading(
     "scenarios_list",
     "List saved scenarios",
-    {200: _json(ScenarioPage, "Scenarios, newest first.", page=examples.SCENARIO_PAGE)},
+    {200: json_answer(ScenarioPage, "Scenarios, newest first.", page=examples.SCENARIO_PAGE)},
     query=PageQuery,
-    headers=(_LINK,),
+    headers=(LINK,),
 )
 SCENARIO_READ = reading(
     "scenarios_read",
     "Read a saved scenario",
-    {200: _json(ScenarioDetail, "The scenario.", scenario=examples.SAVED_SCENARIO)},
+    {200: json_answer(ScenarioDetail, "The scenario.", scenario=examples.SAVED_SCENARIO)},
     also=(problems.NOT_FOUND,),
 )
 SCENARIO_VALIDATE: dict[str, Any] = {
@@ -287,7 +290,7 @@ SCENARIO_VALIDATE: dict[str, Any] = {
     "summary": "Check a scenario without running it",
     "request": {"application/json": planning.Scenario},
     "examples": [OpenApiExample("scenario", value=examples.SCENARIO, request_only=True)],
-    "responses": {200: _json(ValidScenario, "It can be run.", valid=examples.VALID), **_failures(*_ALWAYS, *_BODY)},
+    "responses": {200: json_answer(ValidScenario, "It can be run.", valid=examples.VALID), **failures(*ALWAYS, *BODY)},
 }
 
 
@@ -308,5 +311,8 @@ def add_components(result: dict[str, Any], generator: Any, request: Any, public:
         "required": list(REPORT_KEYS),
         "properties": {name: {"type": kind, "description": text} for name, (kind, text) in REPORT_KEYS.items()},
     }
+    from planner.api.openapi_estimates import estimate_schemas  # it builds on this module
+
+    schemas.update(estimate_schemas())
     result["components"]["schemas"] = dict(sorted(schemas.items()))
     return result

@@ -104,3 +104,53 @@ CATALOG_ROWS: dict[str, dict[str, Any]] = {
         "note": "not in the second list (litellm 1.110.2, 2026-11); check that it is still served",
     },
 }
+CELLS: dict[str, Any] = {
+    "feasible": True,
+    "candidate": "H100-SXM5-80GB/tp1",
+    "monthly_cost_usd": 5759.7,
+    "capacity_rps": 24.9,
+    "concurrency_p95": 6,
+}
+BATCH: dict[str, Any] = {
+    "fields": list(CELLS),
+    "rows": [
+        {
+            "model": "meta-llama/Llama-3.1-8B-Instruct",
+            "gpu": "H100-SXM5-80GB",
+            "rps": 2,
+            "prompt_tokens": 600,
+            "output_tokens": 200,
+            "ttft_p95_ms": 1000,
+            "tpot_p95_ms": 50,
+        },
+        {"scenario": SCENARIO},
+    ],
+}
+BATCH_ANSWER: dict[str, Any] = {
+    "rows": [
+        {"index": 0, "cells": CELLS, "errors": []},
+        {
+            "index": 1,
+            "cells": None,
+            "errors": [
+                {
+                    "code": "missing",
+                    "pointer": "/rows/1/rps",
+                    "given": "",
+                    "allowed": "required",
+                    "detail": "rps is required.",
+                }
+            ],
+        },
+    ]
+}
+_LINK_TOKEN: dict[str, Any] = {
+    "id": 7,
+    "name": "Budget sheet",
+    "prefix": "0a1b2c3d4e5f",
+    "created_at": "2026-11-30T09:00:00Z",
+    "expires_at": "2027-02-28T09:00:00Z",
+    "last_used_at": None,
+}
+LINK_PAGE: dict[str, Any] = {"items": [_LINK_TOKEN], "next": None}
+LINK_CREATED: dict[str, Any] = _LINK_TOKEN | {"token": "stl_0a1b2c3d4e5f_00112233445566778899aabbccddeeff"}

@@ -40,6 +40,7 @@ NOT_ACCEPTABLE = Kind("not-acceptable", 406, "None of the accepted formats is of
 NO_REPORT = Kind("no-report", 409, "The run has no report")
 BODY_TOO_LARGE = Kind("body-too-large", 413, "The body is too large")
 UNSUPPORTED_MEDIA_TYPE = Kind("unsupported-media-type", 415, "The body must be JSON")
+INVALID_BODY = Kind("invalid-body", 422, "The body is not of the form asked for")
 INVALID_SCENARIO = Kind("invalid-scenario", 422, "The scenario is not valid")
 IDEMPOTENCY_CONFLICT = Kind("idempotency-conflict", 422, "The Idempotency-Key was used with another request")
 TOO_MANY_REQUESTS = Kind("too-many-requests", 429, "Too many requests")
@@ -56,6 +57,7 @@ KINDS: tuple[Kind, ...] = (
     NO_REPORT,
     BODY_TOO_LARGE,
     UNSUPPORTED_MEDIA_TYPE,
+    INVALID_BODY,
     INVALID_SCENARIO,
     IDEMPOTENCY_CONFLICT,
     TOO_MANY_REQUESTS,

@@ -6,7 +6,7 @@ spreadsheets are made to fetch again. `format` belongs to content negotiation.
 
 import re
 from datetime import date
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from drf_spectacular.utils import OpenApiParameter
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -34,6 +34,10 @@ class Query(BaseModel):
     """The parameters of one address."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    elsewhere: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that something else reads."""
+    needed: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that must be there, where the view itself says so of all at once."""
 
 
 def _iso_date(value: object) -> object:
@@ -110,7 +114,9 @@ AnyQuery = TypeVar("AnyQuery", bound=Query)
 
 def read_query(request: Request, model: type[AnyQuery]) -> AnyQuery:
     """The query as its model; ApiProblem 400 with every fault at once."""
-    ignored = {"format", "refresh"} if request.method in ("GET", "HEAD") else {"format"}
+    ignored = {"format"} | model.elsewhere
+    if request.method in ("GET", "HEAD"):
+        ignored = ignored | {"refresh"}
     lists = {name: values for name, values in request.query_params.lists() if name not in ignored}
     faults = [
         _fault(name, "repeated_parameter", f"{len(values)} values", "one value", "It is given more than once.")
@@ -157,6 +163,7 @@ def query_parameters(model: type[Query], *, formats: tuple[str, ...] = ("json",)
             name,
             _parameter_schema(schema),
             OpenApiParameter.QUERY,
+            required=name in model.needed,
             description=schema.get("description", ""),
         )
         for name, schema in properties.items()
@@ -178,4 +185,5 @@ def query_parameters(model: type[Query], *, formats: tuple[str, ...] = ("json",)
 def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """A parameter that is left out is not null: keep what it may be when it is there."""
     present = next((option for option in schema.get("anyOf", ()) if option.get("type") != "null"), schema)
-    return {key: value for key, value in present.items() if key not in ("title", "description")}
+    kept = {key: value for key, value in present.items() if key not in ("title", "description")}
+    return {key: value for key, value in kept.items() if (key, value) != ("default", None)}

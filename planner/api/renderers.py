@@ -42,10 +42,13 @@ class Csv(BaseRenderer):
     format = "csv"
     charset = "utf-8"
 
-    def render(self, data: Table, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
+    def render(
+        self, data: Table, accepted_media_type: str | None = None, renderer_context: Any = None, *, header: bool = True
+    ) -> bytes:
         out = io.StringIO()
         writer = csv.writer(out)
-        writer.writerow(data.columns)
+        if header:
+            writer.writerow(data.columns)
         writer.writerows([_cell(row.get(column)) for column in data.columns] for row in data.rows)
         return out.getvalue().encode()
 

@@ -57,3 +57,9 @@ class NewRuns(_Window):
 
     limit_name = "new_runs_per_minute"
     methods = frozenset({"POST"})
+
+
+class Batches(_Window):
+    """Requests of many estimates each."""
+
+    limit_name = "batches_per_minute"

@@ -4,9 +4,11 @@ from django.urls import URLPattern, path, re_path
 from rest_framework.views import APIView
 
 from planner.api.views.catalog import Accelerators, ApiPrices, GpuPrices, Models
+from planner.api.views.estimates import EstimateBatch, EstimateOne
 from planner.api.views.runs import RunItem, RunList, RunReport
 from planner.api.views.scenarios import ScenarioCheck, ScenarioItem, ScenarioList
 from planner.api.views.service import Manual, OpenApiDocument, UnknownAddress
+from planner.api.views.sheets import SheetEstimate, SheetLink, SheetLinks
 
 
 def _both(route: str, view: type[APIView], name: str) -> list[URLPattern]:
@@ -21,6 +23,11 @@ urlpatterns: list[URLPattern] = [
     *_both("scenarios", ScenarioList, "scenarios"),
     *_both("scenarios/validate", ScenarioCheck, "scenario-check"),
     *_both("scenarios/<uuid:scenario_id>", ScenarioItem, "scenario"),
+    *_both("estimates", EstimateOne, "estimates"),
+    *_both("estimates/batch", EstimateBatch, "estimates-batch"),
+    *_both("sheets/estimate", SheetEstimate, "sheet-estimate"),
+    *_both("sheets/links", SheetLinks, "sheet-links"),
+    *_both("sheets/links/<int:link_id>", SheetLink, "sheet-link"),
     *_both("catalog/accelerators", Accelerators, "catalog-accelerators"),
     *_both("catalog/models", Models, "catalog-models"),
     *_both("catalog/gpu-prices", GpuPrices, "catalog-gpu-prices"),

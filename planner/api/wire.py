@@ -151,3 +151,59 @@ class CatalogPage(Wire):
     priced_at: str = Field(description="The date that prices were read for, YYYY-MM-DD.")
     items: list[dict[str, Any]]
     next: str | None = Field(description="Path of the next page; null on the last one.")
+
+
+class BatchRequest(Wire):
+    """Many estimates in one request."""
+
+    rows: list[dict[str, Any]] = Field(
+        min_length=1,
+        max_length=500,
+        description="Each with the parameters of GET /sheets/estimate, or with a whole scenario under `scenario`.",
+    )
+    fields: list[str] | None = Field(None, max_length=100, description="Columns to answer with; left out: all.")
+
+
+class BatchRow(Wire):
+    """The answer to one row."""
+
+    index: int = Field(description="Place of the row in the request, from 0.")
+    cells: dict[str, Any] | None = Field(description="Columns of GET /sheets/estimate; null when the row has faults.")
+    errors: list[Fault] = Field(description="Every fault of the row, with pointers into the body.")
+
+
+class BatchAnswer(Wire):
+    """Answers in the order of the rows."""
+
+    rows: list[BatchRow]
+
+
+class LinkRequest(Wire):
+    """A link token to make."""
+
+    name: str = Field("", max_length=120, description="What it is for.")
+    expires_in_days: int = Field(365, ge=1, le=3650, description="Days until it stops working.")
+
+
+class LinkSummary(Wire):
+    """A link token as lists show it: without its secret."""
+
+    id: int
+    name: str
+    prefix: str = Field(description="The public part of its text.")
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+
+class LinkCreated(LinkSummary):
+    """A new link token."""
+
+    token: str = Field(description="Its text, shown this once; goes into addresses as `token=`.")
+
+
+class LinkPage(Wire):
+    """Link tokens, newest first; revoked ones are left out."""
+
+    items: list[LinkSummary]
+    next: str | None = Field(description="Path of the next page; null on the last one.")

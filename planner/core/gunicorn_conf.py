@@ -6,6 +6,7 @@ from typing import Any
 
 from planner.core import lifeline
 
+logger_class = "planner.core.gunicorn_log.RedactingLogger"
 SILENCE_S = 10
 """A client that sends or takes nothing for this long in mid-request is dropped: each one holds a thread."""
 

@@ -6,7 +6,7 @@ import re
 from planner.core.context import request_id
 
 _SECRETS = (
-    (re.compile(r"\bstc_([0-9a-f]{12})_[0-9a-f]+"), r"stc_\1_***"),  # API tokens; the prefix says which one
+    (re.compile(r"\bst([cl])_([0-9a-f]{12})_[0-9a-f]+"), r"st\1_\2_***"),  # tokens; the prefix says which one
     (re.compile(r"(/sign-in/link/)[^/\s\"'?]+"), r"\1***"),
     (re.compile(r"([?&]token=)[^&\s\"']+"), r"\1***"),
     (re.compile(r"(\w://[^:/@\s]*):[^@/\s]+@"), r"\1:***@"),  # passwords in addresses of databases and brokers

@@ -6,10 +6,11 @@
 """
 
 from planner.planning.errors import FieldError, PlanCancelled, ScenarioInvalid
-from planner.planning.estimate import estimate_scenario
+from planner.planning.estimate import estimate_cells, estimate_scenario
 from planner.planning.listing import catalog_listing
 from planner.planning.plan import plan
 from planner.planning.progress import Progress
+from planner.planning.report.estimate_cells import ESTIMATE_COLUMNS
 from planner.planning.report.plain import report_bytes
 from planner.planning.sample import sample_scenario
 from planner.planning.schema import (
@@ -24,6 +25,7 @@ from planner.planning.version import ENGINE_VERSION, result_version, warm_up
 
 __all__ = [
     "ENGINE_VERSION",
+    "ESTIMATE_COLUMNS",
     "SCHEMA_VERSION",
     "FieldError",
     "PlanCancelled",
@@ -32,6 +34,7 @@ __all__ = [
     "ScenarioInvalid",
     "canonical_json",
     "catalog_listing",
+    "estimate_cells",
     "estimate_scenario",
     "form_to_scenario",
     "parse_scenario",

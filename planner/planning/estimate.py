@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from costmodel import Coverage, break_even, replicas_for_peak
 from planner.planning.money.bills import Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
 from planner.planning.money.break_even import against_row, stairs_of
+from planner.planning.report.estimate_cells import flat_row
 from planner.planning.report.estimate_rows import Option, Size, assumptions, option_row
 from planner.planning.report.plain import plain
 from planner.planning.report.provenance import notes_of, provenance
-from planner.planning.report.verdict import no_fleet_verdict, verdict
+from planner.planning.report.verdict import nearest_candidate, no_fleet_verdict, verdict
 from planner.planning.schema import SCHEMA_VERSION, Scenario
 from planner.planning.search.candidates import Candidate, Job, make_job, prepare, tp_sizes
 from planner.planning.search.closed_form import capacity_rps, closed_form, lone_latencies
@@ -21,12 +23,25 @@ from planner.planning.search.deployments import coverage_of
 from planner.planning.search.feasibility import missed_alone_reason, no_rate_reason
 from planner.planning.search.fleet import MAX_REPLICAS
 from planner.planning.search.intervals import rate_ratios
-from planner.planning.search.inventory import resolve_gpus
+from planner.planning.search.inventory import Gpu, resolve_gpus
 from planner.planning.search.replica import Replica, estimate
 from planner.planning.search.targets import judge
 
+METHOD = "closed_form"
 SIMULATED_RATIO = (0.73, 0.9, 1.15)
 """Simulated over closed-form capacity: low, usual and high over the setups of docs/method.md, "The estimate"."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """What the closed form says of a scenario; best and against are None where there is none."""
+
+    job: Job
+    gpus: tuple[Gpu, ...]
+    hosted: tuple[Hosted, ...]
+    options: tuple[Option, ...]
+    best: Option | None
+    against: Hosted | None
 
 
 def estimate_scenario(scenario: Scenario) -> dict[str, Any]:
@@ -35,22 +50,19 @@ def estimate_scenario(scenario: Scenario) -> dict[str, Any]:
     Every candidate has its first reason to be out or its capacity, replicas, month and Little's law. Percentiles under
     load are approximate; what only a simulation shows (preemption, routing, cache evictions) is left out.
     """
-    job = make_job(scenario, lambda: None)
-    gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
-    hosted = hosted_bills(scenario, job.load)
-    options = [_option(job, prepare(job, gpu, tp)) for gpu in gpus for tp in tp_sizes(scenario, gpu)]
-    best, against = _best(options), cheapest(hosted)
-    candidates = [option.candidate for option in options]
+    found = _estimate(scenario)
+    job, best, against = found.job, found.best, found.against
+    candidates = [option.candidate for option in found.options]
     tokens = monthly_tokens(job.load, scenario.billing.hours_per_month)
-    notes = notes_of(job, gpus, [best.candidate] if best else candidates)
+    notes = notes_of(job, found.gpus, [best.candidate] if best else candidates)
     covered = best.coverage if best else None
     document = {
         "schema_version": SCHEMA_VERSION,
-        "method": "closed_form",
+        "method": METHOD,
         "name": scenario.name,
-        "verdict": _verdict(job, best, candidates, against),
+        "verdict": _verdict(found),
         "recommended": best.candidate.id if best else None,
-        "candidates": [option_row(job, option, against) for option in options],
+        "candidates": [option_row(job, option, against) for option in found.options],
         "load": {
             "mean_rps": job.load.mean_rps,
             "peak_rps": job.load.peak_rps,
@@ -59,11 +71,30 @@ def estimate_scenario(scenario: Scenario) -> dict[str, Any]:
             "context_tokens_mean": job.load.mix.context_tokens_mean,
             "monthly_tokens": {"input": tokens.input, "output": tokens.output, "total": tokens.total},
         },
-        "api": [api.as_dict() for api in hosted],
-        "break_even": _break_even(job, best, against),
-        "provenance": provenance(job, gpus, hosted, covered, assumptions(job, hosted), notes),
+        "api": [api.as_dict() for api in found.hosted],
+        "break_even": _break_even(found),
+        "provenance": provenance(job, found.gpus, found.hosted, covered, assumptions(job, found.hosted), notes),
     }
     return {key: plain(value) for key, value in document.items()}
+
+
+def estimate_cells(scenario: Scenario) -> dict[str, Any]:
+    """The estimate as one flat row, its columns ESTIMATE_COLUMNS: the cheapest candidate that meets the targets, else
+    the nearest one with its reason."""
+    found = _estimate(scenario)
+    nearest = nearest_candidate([option.candidate for option in found.options])
+    shown = found.best or next(option for option in found.options if option.candidate is nearest)
+    row = option_row(found.job, shown, found.against)
+    cells = flat_row(scenario, found.job.load, row, found.against, _verdict(found), _break_even(found))
+    return {key: plain(value) for key, value in cells.items()}
+
+
+def _estimate(scenario: Scenario) -> Estimate:
+    job = make_job(scenario, lambda: None)
+    gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
+    hosted = hosted_bills(scenario, job.load)
+    options = tuple(_option(job, prepare(job, gpu, tp)) for gpu in gpus for tp in tp_sizes(scenario, gpu))
+    return Estimate(job, gpus, hosted, options, _best(options), cheapest(hosted))
 
 
 def _option(job: Job, candidate: Candidate) -> Option:
@@ -74,10 +105,11 @@ def _option(job: Job, candidate: Candidate) -> Option:
     alone = judge(job.targets, lone_latencies(replica, form.sample))
     reason = missed_alone_reason(alone, len(form.sample.prompt), widest=candidate.widest)
     if reason is not None:
-        return Option(candidate, form, reason)
+        return Option(replace(candidate, reason=reason), form)
     capacity = capacity_rps(form, job.targets)
     if capacity * SIMULATED_RATIO[1] * MAX_REPLICAS < job.load.peak_rps:
-        return Option(candidate, form, no_rate_reason(capacity * SIMULATED_RATIO[1], job.load))
+        reason = no_rate_reason(capacity * SIMULATED_RATIO[1], job.load)
+        return Option(replace(candidate, reason=reason), form)
     assert candidate.deployment is not None
     covered = coverage_of(candidate.deployment)
     size = _size(job, replica, capacity, covered)
@@ -91,7 +123,7 @@ def _option(job: Job, candidate: Candidate) -> Option:
         serving_high=size.serving_high,
         capacity_rps=size.mid_rps,
     )
-    return Option(candidate, form, None, capacity, size, bill, covered)
+    return Option(candidate, form, capacity, size, bill, covered)
 
 
 def _size(job: Job, replica: Replica, capacity: float, covered: Coverage) -> Size:
@@ -125,16 +157,18 @@ def _best(options: Sequence[Option]) -> Option | None:
     return min(found, key=lambda item: item[:4])[4] if found else None
 
 
-def _verdict(job: Job, best: Option | None, candidates: Sequence[Candidate], against: Hosted | None) -> dict[str, Any]:
+def _verdict(found: Estimate) -> dict[str, Any]:
+    best, job = found.best, found.job
     if best is None:
-        return no_fleet_verdict(candidates, against)
+        return no_fleet_verdict([option.candidate for option in found.options], found.against)
     assert best.size is not None
     assert best.bill is not None
-    return verdict(job.scenario, job.load, best.candidate, best.size.serving, best.bill, against, estimated=True)
+    return verdict(job.scenario, job.load, best.candidate, best.size.serving, best.bill, found.against, estimated=True)
 
 
-def _break_even(job: Job, best: Option | None, against: Hosted | None) -> dict[str, Any] | None:
+def _break_even(found: Estimate) -> dict[str, Any] | None:
     """Of the recommended candidate against the cheapest API; None without either."""
+    best, against, job = found.best, found.against, found.job
     if best is None or against is None:
         return None
     assert best.size is not None

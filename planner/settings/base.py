@@ -101,6 +101,17 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
 
+# --- what is kept in memory, per process: limits by default, estimates by digest apart, so that they push out no limit
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 20_000}},
+    "estimates": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "estimates",
+        "TIMEOUT": 6 * 3600,
+        "OPTIONS": {"MAX_ENTRIES": 4_000},
+    },
+}
+
 # --- transport and headers ---
 SESSION_COOKIE_NAME = "staircase_session"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV.https

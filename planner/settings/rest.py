@@ -11,7 +11,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["planner.api.access.TeamScope"],
     "DEFAULT_THROTTLE_CLASSES": ["planner.api.throttles.EveryRequest"],
-    "DEFAULT_THROTTLE_RATES": {"requests_per_minute": 1200, "new_runs_per_minute": 30},
+    "DEFAULT_THROTTLE_RATES": {"requests_per_minute": 1200, "new_runs_per_minute": 30, "batches_per_minute": 20},
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "planner.api.negotiation.FormatThenAccept",
     "DEFAULT_RENDERER_CLASSES": ["planner.api.renderers.Json"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],  # for the document; bodies are read as bytes

@@ -79,22 +79,41 @@ class Scope(models.TextChoices):
     WRITE = "write"
 
 
-class ApiToken(models.Model):
-    """An API token: `stc_<prefix>_<secret>`. Only the SHA-256 of the secret is kept."""
+class Secret(models.Model):
+    """What a token is besides whose: a name, a public prefix, and of the secret only its SHA-256."""
 
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="tokens")
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=120, blank=True)
     prefix = models.CharField(max_length=12, unique=True)
     secret_sha256 = models.CharField(max_length=64)
-    scope = models.CharField(max_length=5, choices=Scope.choices)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
 
+    class Meta:
+        abstract = True
+
+
+class ApiToken(Secret):
+    """An API token: `stc_<prefix>_<secret>`, sent in a header."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="tokens")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
+    scope = models.CharField(max_length=5, choices=Scope.choices)
+
     def __str__(self) -> str:
         return f"{self.prefix} ({self.scope})"
+
+
+class LinkToken(Secret):
+    """A token that stands in the address of a sheet's request: `stl_<prefix>_<secret>`. It reads what /api/v1/sheets/
+    offers and nothing else, since addresses are copied, shared and kept in histories."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="link_tokens")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="link_tokens")
+
+    def __str__(self) -> str:
+        return f"{self.prefix} (link)"
 
 
 class SignInLink(models.Model):

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from django.db.models import Model, QuerySet
 
-from planner.teams.models import Team, User
+from planner.teams.models import LinkToken, Team, User
 
 Owned = TypeVar("Owned", bound=Model)
 
@@ -19,6 +19,11 @@ def teams_of(user: User) -> QuerySet[Team]:
 def current_team(user: User) -> Team | None:
     """The team that pages and tokens act for: the first one joined. None when the user belongs to no team."""
     return teams_of(user).first()
+
+
+def link_tokens_of(team: Team) -> QuerySet[LinkToken]:
+    """The team's link tokens that were not revoked, newest first."""
+    return LinkToken.objects.filter(team=team, revoked_at=None).order_by("-created_at", "pk")
 
 
 def owned_get(model: type[Owned], team: Team, key: uuid.UUID | str) -> Owned:

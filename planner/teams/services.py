@@ -4,15 +4,18 @@ import hashlib
 import hmac
 import secrets
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from django.contrib.auth.password_validation import validate_password
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from planner.teams.models import ApiToken, Membership, Role, SignInLink, Team, User
+from planner.teams.models import ApiToken, LinkToken, Membership, Role, SignInLink, Team, User
 
 TOKEN_MARK = "stc"  # noqa: S105 - the public start of every token, so that leaks can be searched for
+LINK_MARK = "stl"
+AnyToken = TypeVar("AnyToken", ApiToken, LinkToken)
 SIGN_IN_LINK_LIFE = timedelta(minutes=30)
 LAST_USED_STEP = timedelta(minutes=1)
 
@@ -61,35 +64,66 @@ def token_authenticate(text: str) -> ApiToken | None:
 
     A token is live until it expires or is revoked, and only while its user is active and in its team.
     """
-    mark, _, rest = text.partition("_")
+    return _authenticate(ApiToken, TOKEN_MARK, text)
+
+
+def link_token_create(
+    *, team: Team, user: User, name: str = "", expires_at: datetime | None = None
+) -> tuple[LinkToken, str]:
+    """Makes a token for the addresses of a sheet, and returns it with its text, which is shown this once.
+
+    ValidationError: name too long.
+    """
+    secret = secrets.token_hex(16)
+    token = LinkToken(
+        team=team,
+        user=user,
+        name=name,
+        prefix=secrets.token_hex(6),
+        secret_sha256=_sha256(secret),
+        expires_at=expires_at,
+    )
+    token.full_clean()
+    token.save()
+    return token, f"{LINK_MARK}_{token.prefix}_{secret}"
+
+
+def link_token_authenticate(text: str) -> LinkToken | None:
+    """The live link token of this text, with team and user loaded; as `token_authenticate`."""
+    return _authenticate(LinkToken, LINK_MARK, text)
+
+
+def _authenticate(kind: type[AnyToken], mark: str, text: str) -> AnyToken | None:
+    """Takes as long for an unknown prefix as for a wrong secret."""
+    given, _, rest = text.partition("_")
     prefix, _, secret = rest.partition("_")
-    token = ApiToken.objects.select_related("team", "user").filter(prefix=prefix).first()
+    token = kind._default_manager.select_related("team", "user").filter(prefix=prefix).first()
     known_sha256 = token.secret_sha256 if token else _sha256("")
     matches = hmac.compare_digest(known_sha256, _sha256(secret))
-    if token is None or mark != TOKEN_MARK or not matches or not _is_live(token):
+    if token is None or given != mark or not matches or not _is_live(token):
         return None
     _note_use(token)
     return token
 
 
-def _is_live(token: ApiToken) -> bool:
+def _is_live(token: ApiToken | LinkToken) -> bool:
     expired = token.expires_at is not None and token.expires_at <= timezone.now()
     if expired or token.revoked_at is not None or not token.user.is_active:
         return False
     return Membership.objects.filter(team=token.team, user=token.user).exists()
 
 
-def _note_use(token: ApiToken) -> None:
+def _note_use(token: ApiToken | LinkToken) -> None:
     """Written at most once a minute, so that a spreadsheet's refresh is not a write per cell."""
     now = timezone.now()
     if token.last_used_at is None or token.last_used_at <= now - LAST_USED_STEP:
         unseen = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_STEP)
-        ApiToken.objects.filter(unseen, pk=token.pk).update(last_used_at=now)
+        type(token)._default_manager.filter(unseen, pk=token.pk).update(last_used_at=now)
 
 
-def token_revoke(*, token: ApiToken) -> None:
+def token_revoke(*, token: ApiToken | LinkToken) -> None:
     """Ends a token; ending it twice changes nothing."""
-    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+    type(token)._default_manager.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
 def sign_in_link_create(*, user: User, next_path: str) -> str:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from planner.planning import estimate_scenario, parse_scenario, plan, sample_scenario
+from planner.planning import ESTIMATE_COLUMNS, estimate_cells, estimate_scenario, parse_scenario, plan, sample_scenario
 from tests.planning.scenarios import SUPPORT_CHAT, changed
 
 
@@ -161,3 +161,23 @@ def test_one_accelerator_takes_under_50_ms_of_one_core():
         estimate_scenario(scenario)
         taken.append(time.process_time() - start)
     assert min(taken) < 0.05
+
+
+def test_the_flat_row_says_what_the_estimate_says(estimate):
+    cells = estimate_cells(parse_scenario(SUPPORT_CHAT))
+    row = best(estimate)
+    assert list(cells) == list(ESTIMATE_COLUMNS)
+    assert (cells["candidate"], cells["replicas"]) == (row["id"], row["replicas"])
+    assert cells["monthly_cost_usd"] == row["usd_per_month"]["mid"]
+    assert cells["monthly_saving_usd"] == row["saving_usd_per_month"]["mid"]
+    assert cells["input_mtok_per_month"] * 1e6 == pytest.approx(estimate["load"]["monthly_tokens"]["input"], rel=1e-4)
+    assert cells["verdict"] == estimate["verdict"]["sentence"]
+    assert cells["reason_code"] is None
+
+
+def test_the_flat_row_of_what_cannot_be_names_the_reason():
+    document = changed("hardware", {"gpus": ["H100-SXM5-80GB"], "tensor_parallel": [1]})
+    cells = estimate_cells(parse_scenario(document))
+    assert (cells["feasible"], cells["fits"], cells["reason_code"]) == (False, False, "no_kv_cache_room")
+    assert cells["monthly_cost_usd"] is None
+    assert cells["choice"] == "none"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from costmodel import Coverage
@@ -22,7 +22,6 @@ from planner.planning.search.closed_form import (
     surge_ratio,
 )
 from planner.planning.search.concurrency import fixed_point
-from planner.planning.search.feasibility import Reason
 from planner.planning.search.targets import Targets, percentile
 
 BEYOND = 1.02
@@ -43,12 +42,11 @@ class Size:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Option:
-    """A candidate as far as the closed form got. reason: why it is out beyond what the candidate says itself; then, and
-    where there is no replica, size, bill and coverage are None. form_rps: capacity before the usual correction."""
+    """A candidate as far as the closed form got; size, bill and coverage are None where it is out. form_rps: capacity
+    before the usual correction."""
 
     candidate: Candidate
     form: Form | None = None
-    reason: Reason | None = None
     form_rps: float = 0.0
     size: Size | None = None
     bill: FleetBill | None = None
@@ -59,8 +57,6 @@ def option_row(job: Job, option: Option, against: Hosted | None) -> dict[str, An
     """One row of `candidates`: the report's keys, and `memory`, `floors`, `saturation_rps`, `usd_per_mtok`,
     `littles_law`, `cheaper_than_api`, `saving_usd_per_month`."""
     candidate, size, bill = option.candidate, option.size, option.bill
-    if option.reason is not None:
-        candidate = replace(candidate, reason=option.reason)
     spares = job.scenario.billing.spare_replicas
     row = candidate_row(spares, candidate, None, None) | {
         "memory": _memory(job, candidate),

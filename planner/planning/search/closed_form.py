@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-from statistics import NormalDist
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -32,6 +31,7 @@ from planner.planning.search.replica import (
     most_sequences,
 )
 from planner.planning.search.targets import Judged, Latencies, Targets, judge
+from planner.planning.traffic.lengths import normal_quantiles
 from planner.planning.traffic.load import Load
 
 MS_PER_PS = 1e-9
@@ -41,7 +41,7 @@ SURGE_WINDOW_S = 30.0
 SURGE_WINDOWS = 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """Requests of the mix, spread evenly over it: prompt, tokens of it found in the prefix cache, output."""
 
@@ -49,11 +49,11 @@ class Sample:
     cached: FloatArray
     output: FloatArray
 
-    @property
+    @cached_property
     def computed(self) -> FloatArray:
         return self.prompt - self.cached
 
-    @property
+    @cached_property
     def pairs(self) -> FloatArray:
         """Query-key pairs of the prefill: Σ of the contexts of the computed tokens, each with itself."""
         return np.asarray((self.prompt * (self.prompt + 1) - self.cached * (self.cached + 1)) / 2)
@@ -173,11 +173,11 @@ def steady_at(form: Form, rate_rps: float) -> Steady | None:
     if prefill.busy_ratio >= 1:
         return None
     slope = float(np.interp(concurrency, form.seats, form.slopes))
-    met = concurrency + math.sqrt(rate_rps / slope * spread) * _normal(count)[met_by]
+    met = concurrency + math.sqrt(rate_rps / slope * spread) * normal_quantiles(count)[met_by]
     step_ps = np.interp(met, form.seats, form.step_ps)
     gaps = form.sample.output - 1
     stolen = np.sqrt(rate_rps * 1e-12 * step_ps * float((prefill.own_ps**2).mean()) * spread / np.maximum(gaps, 1))
-    decode_step_ps = np.maximum(step_ps / 2, step_ps + stolen * _normal(count)[stolen_by])
+    decode_step_ps = np.maximum(step_ps / 2, step_ps + stolen * normal_quantiles(count)[stolen_by])
     wait_ps = prefill.wait_ps * spread
     waits_ps = _wait_quantiles(count, prefill.busy_ratio, wait_ps)[waits_by]
     arrive_ps = (arrive_by + 0.5) / count * step_ps
@@ -249,12 +249,6 @@ def _wait_quantiles(count: int, busy_ratio: float, mean_ps: float) -> FloatArray
         return np.zeros(count)
     beyond = 1 - (np.arange(count) + 0.5) / count
     return np.asarray(np.maximum(0.0, -np.log(beyond / busy_ratio)) * mean_ps / busy_ratio)
-
-
-@lru_cache(maxsize=8)
-def _normal(count: int) -> FloatArray:
-    normal = NormalDist()
-    return np.array([normal.inv_cdf((place + 0.5) / count) for place in range(count)])
 
 
 def gap_cv2(load: Load) -> float:

@@ -11,8 +11,9 @@ from django.utils import timezone
 from planner.api.urls import urlpatterns
 from planner.runs.models import Run
 from planner.teams.models import ApiToken, Role, User
-from planner.teams.services import token_create, token_revoke
+from planner.teams.services import link_token_create, token_create, token_revoke
 from tests.factories import add_member, make_run, make_scenario, make_token, make_user, scenario_dict, team_of
+from tests.planner.api.flat import QUESTION, cell
 from tests.planner.api.support import Api, problem
 
 
@@ -39,31 +40,40 @@ ENDPOINTS = [
     Endpoint("GET", "/scenarios", "read", 200),
     Endpoint("GET", "/scenarios/{scenario}", "read", 200),
     Endpoint("POST", "/scenarios/validate", "read", 200, scenario_dict()),
+    Endpoint("POST", "/estimates", "read", 200, scenario_dict()),
+    Endpoint("POST", "/estimates/batch", "read", 200, {"rows": [QUESTION]}),
+    Endpoint("GET", cell(), "read", 200),
+    Endpoint("GET", "/sheets/links", "read", 200),
+    Endpoint("POST", "/sheets/links", "write", 201, {"name": "A sheet"}),
+    Endpoint("DELETE", "/sheets/links/{link}", "write", 204),
     *(
         Endpoint("GET", f"/catalog/{kind}", "read", 200)
         for kind in ("accelerators", "models", "gpu-prices", "api-prices")
     ),
 ]
 OF_ONE_THING = [endpoint for endpoint in ENDPOINTS if "{" in endpoint.path]
+OF_NO_TEAM = ("/catalog", "/sheets/estimate")
 PUBLIC = {"openapi.json", "docs", ""}
 each = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=str)
 
 
 @pytest.fixture
 def things(user: User) -> dict[str, Any]:
-    return {"run": make_run(user).pk, "scenario": make_scenario(user).scenario_id}
+    link, _ = link_token_create(team=team_of(user), user=user)
+    return {"run": make_run(user).pk, "scenario": make_scenario(user).scenario_id, "link": link.pk}
 
 
 def send(caller: Api, endpoint: Endpoint, things: dict[str, Any], end: str = "") -> Any:
-    return caller.call(endpoint.method, endpoint.path.format(**things) + end, endpoint.body)
+    path, question, query = endpoint.path.format(**things).partition("?")
+    return caller.call(endpoint.method, path + end + question + query, endpoint.body)
 
 
 def test_every_address_is_listed_here() -> None:
     def plain(route: str) -> str:
-        return re.sub(r"<uuid:(\w+)_id>", r"{\1}", route)
+        return re.sub(r"<(?:uuid|int):(\w+)_id>", r"{\1}", route)
 
     routes = {plain(str(p.pattern)).rstrip("/") for p in urlpatterns} - PUBLIC
-    assert routes == {endpoint.path.removeprefix("/") for endpoint in ENDPOINTS}
+    assert routes == {endpoint.path.removeprefix("/").partition("?")[0] for endpoint in ENDPOINTS}
 
 
 @each
@@ -122,7 +132,7 @@ def test_another_team_sees_nothing(endpoint: Endpoint, user: User, things: dict[
     if endpoint in OF_ONE_THING:
         problem(response, 404, "not-found")
         assert Run.objects.get().cancel_requested is False
-    elif endpoint.method == "GET" and not endpoint.path.startswith("/catalog"):
+    elif endpoint.method == "GET" and not endpoint.path.startswith(OF_NO_TEAM):
         assert response.json()["items"] == []
 
 

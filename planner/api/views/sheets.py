@@ -1,0 +1,114 @@
+"""What cells of a spreadsheet ask: one row or one value by GET, and the links that let them."""
+
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from django.http import HttpResponse
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.authentication import SessionAuthentication
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+
+from planner import planning
+from planner.api import openapi_estimates as openapi
+from planner.api.answers import ONE_MINUTE, answer, answer_bytes
+from planner.api.authentication import BasicTokenAuthentication, BearerTokenAuthentication, LinkTokenAuthentication
+from planner.api.estimating import cells
+from planner.api.fields import chosen_fields
+from planner.api.flat_scenario import FlatInvalid, scenario_from_flat
+from planner.api.pagination import page_newest_first
+from planner.api.problems import INVALID_PARAMETER, ApiProblem
+from planner.api.query import NoQuery, PageQuery, read_query
+from planner.api.renderers import Csv, Json, Table
+from planner.api.sheet_query import SheetQuery
+from planner.api.small_body import read_body
+from planner.api.views.base import ApiView
+from planner.api.wire import Fault, LinkCreated, LinkPage, LinkRequest, LinkSummary
+from planner.teams.models import LinkToken, Scope
+from planner.teams.selectors import link_tokens_of
+from planner.teams.services import link_token_create, token_revoke
+
+PATH = "/api/v1/sheets/links"
+
+
+class SheetEstimate(ApiView):
+    """The estimate as one row, or one cell; nothing is stored."""
+
+    authentication_classes = [
+        BasicTokenAuthentication,
+        BearerTokenAuthentication,
+        LinkTokenAuthentication,
+        SessionAuthentication,
+    ]
+    renderer_classes = [Csv, Json]
+
+    @extend_schema(**openapi.SHEET_ESTIMATE)
+    def get(self, request: Request) -> HttpResponse:
+        query = read_query(request, SheetQuery)
+        columns = chosen_fields(query.fields, tuple(planning.ESTIMATE_COLUMNS))
+        given = query.model_dump(exclude={"fields", "header"}, exclude_none=True)
+        try:
+            scenario = scenario_from_flat(given, today=timezone.now().date())
+        except FlatInvalid as error:
+            faults = [Fault(**{**e.as_dict(), "pointer": f"?{e.pointer}"}) for e in error.errors]
+            raise ApiProblem(INVALID_PARAMETER, "These parameters make no scenario.", errors=faults) from None
+        found = cells(scenario)
+        row = {name: found[name] for name in columns}
+        headers = {"Referrer-Policy": "no-referrer"}
+        if request.accepted_renderer.format == Json.format:
+            return answer(request, row, headers=headers, cache_control=ONE_MINUTE)
+        body = Csv().render(Table(columns, [row]), header=query.header == "1")
+        if query.header == "0" and len(columns) == 1:
+            body = body.removesuffix(b"\r\n")
+        return answer_bytes(request, body, "text/csv; charset=utf-8", headers=headers, cache_control=ONE_MINUTE)
+
+
+class SheetLinks(ApiView):
+    """The team's link tokens. Making one lends the team's limits to whoever has the address, so it takes `write`."""
+
+    scopes: ClassVar = {"POST": Scope.WRITE}
+
+    @extend_schema(**openapi.LINK_LIST)
+    def get(self, request: Request) -> HttpResponse:
+        query = read_query(request, PageQuery)
+        page = page_newest_first(request, query, link_tokens_of(self.caller.team))
+        body = LinkPage(items=[LinkSummary(**_summary(row)) for row in page.items], next=page.next_path)
+        return answer(request, body, headers=page.headers)
+
+    @extend_schema(**openapi.LINK_CREATE)
+    def post(self, request: Request) -> HttpResponse:
+        read_query(request, NoQuery)
+        wanted = read_body(request, LinkRequest)
+        expires_at = timezone.now() + timedelta(days=wanted.expires_in_days)
+        row, text = link_token_create(
+            team=self.caller.team, user=self.caller.user, name=wanted.name, expires_at=expires_at
+        )
+        body = LinkCreated(**_summary(row), token=text)
+        return answer(request, body, status=201, headers={"Location": f"{PATH}/{row.pk}"})
+
+
+class SheetLink(ApiView):
+    """One link token."""
+
+    scopes: ClassVar = {"DELETE": Scope.WRITE}
+
+    @extend_schema(**openapi.LINK_REVOKE)
+    def delete(self, request: Request, link_id: int) -> HttpResponse:
+        read_query(request, NoQuery)
+        row = LinkToken.objects.filter(team=self.caller.team, pk=link_id).first()
+        if row is None:
+            raise NotFound("The team has no such link token.")
+        token_revoke(token=row)
+        return HttpResponse(status=204)
+
+
+def _summary(row: LinkToken) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "prefix": row.prefix,
+        "created_at": row.created_at,
+        "expires_at": row.expires_at,
+        "last_used_at": row.last_used_at,
+    }

@@ -1,0 +1,20 @@
+"""gunicorn's own log lines, without what lets someone in: its errors and access lines show whole addresses."""
+
+from typing import Any
+
+from gunicorn.glogging import Logger
+
+from planner.core.logging import RedactingFormatter
+
+
+class RedactingLogger(Logger):  # type: ignore[misc]
+    """Formats as gunicorn does and hides secrets in the result."""
+
+    def setup(self, cfg: Any) -> None:
+        super().setup(cfg)
+        for logger in (self.error_log, self.access_log):
+            for handler in logger.handlers:
+                known = handler.formatter
+                handler.setFormatter(
+                    RedactingFormatter(known._fmt if known else None, known.datefmt if known else None)
+                )
