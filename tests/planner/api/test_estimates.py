@@ -94,7 +94,7 @@ def test_a_wrong_row_carries_its_own_faults_and_spoils_no_other(api: Api) -> Non
     assert [answer["cells"] is None for answer in answers] == [True] * 5 + [False]
     pointers = [[fault["pointer"] for fault in answer["errors"]] for answer in answers]
     assert pointers[0] == ["/rows/0/rps"]
-    assert pointers[1] == ["/rows/1/colour", "/rows/1/tp"]
+    assert sorted(pointers[1]) == ["/rows/1/colour", "/rows/1/tp"]
     assert pointers[2] == ["/rows/2/scenario/slo"]
     assert {"/rows/3/model", "/rows/3/gpu", "/rows/3/rps"} <= set(pointers[3])
     assert pointers[4] == ["/rows/4/gpu"]
