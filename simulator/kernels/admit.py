@@ -3,9 +3,10 @@
 from simulator.kernels.accounts import add_product, choose_slice
 from simulator.kernels.compile import inlined, kernel
 from simulator.kernels.lines import BY_PREFIX, arrange, hits_may_shrink, owner_of, steps_in_order, take_next
+from simulator.kernels.lookup import look_up
 from simulator.kernels.plain import rare
 from simulator.kernels.pool import blocks_for, most_blocks, take_at_admission
-from simulator.kernels.prefix import TABLE_SIZE, look_up
+from simulator.kernels.prefix import TABLE_SIZE
 from simulator.kernels.promises import promise, room_expected, room_for_all
 from simulator.kernels.running import join_running
 from simulator.kernels.runs import Int32Array

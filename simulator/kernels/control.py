@@ -65,7 +65,6 @@ from simulator.kernels.power import (
     switch_on,
 )
 from simulator.kernels.preempt import carry
-from simulator.kernels.prefix import forget_lists
 from simulator.kernels.running import growth, running_count, tokens_in_blocks, tokens_made, tokens_out
 from simulator.kernels.runs import Int32Array, empty_queue
 from simulator.kernels.state import (
@@ -128,6 +127,7 @@ from simulator.kernels.state import (
     WINDOW_COUNT,
 )
 from simulator.kernels.stretch import begun_blocks, run_stretch, steps_until, stretch_ps
+from simulator.kernels.tables import forget_lists
 from simulator.kernels.tree import tree_set
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
 from simulator.kernels.waiting import push_back

@@ -10,7 +10,6 @@ from simulator.kernels.late import stay_late, vacate
 from simulator.kernels.lines import charge
 from simulator.kernels.plain import rare
 from simulator.kernels.power import measure_end, measure_first_token
-from simulator.kernels.prefix import offer_shared
 from simulator.kernels.routers import KV_AWARE
 from simulator.kernels.running import join_decoding, leave_decoding
 from simulator.kernels.runs import Int32Array
@@ -47,6 +46,7 @@ from simulator.kernels.state import (
     STEPS,
     TARGET,
 )
+from simulator.kernels.tables import offer_shared
 from simulator.steptime import IntArray
 
 

@@ -2,7 +2,6 @@
 
 from simulator.kernels.accounts import add_gap
 from simulator.kernels.compile import kernel
-from simulator.kernels.prefix import offer_shared
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     ANSWERS,
@@ -20,6 +19,7 @@ from simulator.kernels.state import (
     ROW_HELD,
     WALKS,
 )
+from simulator.kernels.tables import offer_shared
 from simulator.steptime import IntArray
 
 

@@ -11,8 +11,8 @@ from simulator.kernels.candidates import change_load
 from simulator.kernels.compile import kernel
 from simulator.kernels.handed import FIRST_HERE, count_transfer_wait, start_transfer, take_ended, target_tokens
 from simulator.kernels.late import all_known
+from simulator.kernels.lookup import look_up
 from simulator.kernels.pool import blocks_for, give_back, take_at_admission
-from simulator.kernels.prefix import forget_own, look_up, offer_shared
 from simulator.kernels.reached import list_reached
 from simulator.kernels.running import join_decoding, running_count
 from simulator.kernels.runs import Int32Array
@@ -74,6 +74,7 @@ from simulator.kernels.state import (
 )
 from simulator.kernels.step import NO_STEP, schedule_step, start_step
 from simulator.kernels.stretch import cut_stretch, plan_stretch
+from simulator.kernels.tables import forget_own, offer_shared
 from simulator.kernels.tree import tree_set
 from simulator.kernels.waiting import FIRST, pop_front, push_back
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH

@@ -8,7 +8,6 @@ from simulator.kernels.compile import kernel
 from simulator.kernels.lines import stand_last
 from simulator.kernels.plain import rare
 from simulator.kernels.pool import blocks_for, give_back, take
-from simulator.kernels.prefix import forget_own
 from simulator.kernels.promises import greatest_output
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -35,6 +34,7 @@ from simulator.kernels.state import (
     TABLE_WINDOWS,
     VAIN,
 )
+from simulator.kernels.tables import forget_own
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
 from simulator.kernels.waiting import pop_front, push_back
 from simulator.steptime import IntArray

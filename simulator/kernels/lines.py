@@ -17,7 +17,7 @@ with the steps. Classes and prefixes have the unit 0.
 from typing import Final
 
 from simulator.kernels.compile import kernel
-from simulator.kernels.prefix import look_up
+from simulator.kernels.lookup import look_up
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     ADMITTED,

@@ -2,7 +2,7 @@
 
 from simulator.kernels.compile import kernel
 from simulator.kernels.plain import rare
-from simulator.kernels.prefix import release_blocks, seat_blocks, take_blocks
+from simulator.kernels.prefix import take_blocks
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     ASKS,
@@ -21,6 +21,7 @@ from simulator.kernels.state import (
     ROW_PROMISED,
     WINDOW_COUNT,
 )
+from simulator.kernels.tables import release_blocks, seat_blocks
 from simulator.kernels.windows import lacking_blocks
 from simulator.steptime import IntArray
 

@@ -11,7 +11,6 @@ from typing import Final
 
 from simulator.kernels.accounts import add_product
 from simulator.kernels.compile import kernel
-from simulator.kernels.prefix import slide_tables
 from simulator.kernels.residue import residue
 from simulator.kernels.running import tokens_in_blocks
 from simulator.kernels.runs import Int32Array
@@ -42,6 +41,7 @@ from simulator.kernels.state import (
     STEPS,
     WINDOWS,
 )
+from simulator.kernels.tables import slide_tables
 from simulator.kernels.windows import TABLES, TOKENS, WINDOW_SIZE
 from simulator.steptime import IntArray
 

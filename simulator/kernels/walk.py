@@ -9,7 +9,6 @@ from simulator.kernels.compile import kernel
 from simulator.kernels.drafts import draw
 from simulator.kernels.pool import blocks_for, take
 from simulator.kernels.preempt import chunk_tokens, plan_chunks, stop_chunk, stop_decoding, stop_last
-from simulator.kernels.prefix import slide_tables
 from simulator.kernels.running import growth
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -43,6 +42,7 @@ from simulator.kernels.state import (
     WINDOW_COUNT,
     WORST_FALLS,
 )
+from simulator.kernels.tables import slide_tables
 from simulator.kernels.waiting import LENGTH as LINE_LENGTH
 from simulator.kernels.windows import free_behind, gone_of, make_ready, pass_windows
 from simulator.steptime import IntArray
