@@ -21,10 +21,7 @@ def roles(fleet: Fleet) -> np.ndarray:
     return np.array([fleet.pools[pool].role for pool in fleet.pool_of_replica] + [""])
 
 
-@settings(max_examples=60, deadline=None)
-@given(disaggregated_runs())
-def test_everything_ends_and_tokens_are_conserved(run: FleetRun) -> None:
-    log = simulated(run)
+def everything_ends_and_tokens_are_conserved(run: FleetRun, log: EventLog) -> None:
     done, late = log.outcome == FINISHED, log.outcome == TIMED_OUT
     assert (log.outcome != UNFINISHED).all()
     assert (log.generated_tokens[~late] == np.where(done, log.output_tokens, 0)[~late]).all()
@@ -38,13 +35,11 @@ def test_everything_ends_and_tokens_are_conserved(run: FleetRun) -> None:
         assert log.prefill_tokens == (log.prompt_tokens - log.cached_tokens)[done].sum()
 
 
-@settings(max_examples=60, deadline=None)
-@given(disaggregated_runs())
-def test_prompts_and_outputs_are_computed_where_they_belong(run: FleetRun) -> None:
+def prompts_and_outputs_are_computed_where_they_belong(run: FleetRun, log: EventLog) -> None:
     fleet, _ = run
     transfer = fleet.transfer
     assert transfer is not None
-    log, role = simulated(run), roles(fleet)
+    role = roles(fleet)
     done = log.outcome == FINISHED
     sent = (log.transfer_ps > 0) & done
     ends_at_prefill = (log.output_tokens == 1) & (transfer.first_output == "prefill")
@@ -60,13 +55,10 @@ def test_prompts_and_outputs_are_computed_where_they_belong(run: FleetRun) -> No
         assert not any(log.replicas[engine].prefill_tokens for engine in np.flatnonzero(role[:-1] == "decode"))
 
 
-@settings(max_examples=60, deadline=None)
-@given(disaggregated_runs())
-def test_causes_come_before_effects(run: FleetRun) -> None:
+def causes_come_before_effects(run: FleetRun, log: EventLog) -> None:
     fleet, _ = run
     transfer = fleet.transfer
     assert transfer is not None
-    log = simulated(run)
     sent = (log.transfer_ps > 0) & (log.outcome == FINISHED)
     assert (log.arrival_ps <= log.admitted_ps)[sent].all()
     assert (log.admitted_ps < log.finish_ps)[sent].all()
@@ -80,10 +72,7 @@ def test_causes_come_before_effects(run: FleetRun) -> None:
         assert (log.first_token_ps - log.admitted_ps > log.transfer_ps)[sent].all()
 
 
-@settings(max_examples=60, deadline=None)
-@given(disaggregated_runs())
-def test_littles_law_holds_as_bookkeeping(run: FleetRun) -> None:
-    log = simulated(run)
+def littles_law_holds_as_bookkeeping(run: FleetRun, log: EventLog) -> None:
     assert log.in_system_ps == int((log.finish_ps - log.arrival_ps).sum())
     assert log.transfer_wait_ps >= int(log.transfer_ps.sum())
 
@@ -102,12 +91,21 @@ def test_a_run_that_is_stopped_keeps_its_books(run: FleetRun, share: float) -> N
     assert law.measured == pytest.approx(law.product)
 
 
-@settings(max_examples=60, deadline=None)
-@given(disaggregated_runs())
-def test_no_engine_exceeds_its_pool_or_its_seats(run: FleetRun) -> None:
-    for totals in simulated(run).replicas:
+def no_engine_exceeds_its_pool_or_its_seats(run: FleetRun, log: EventLog) -> None:
+    for totals in log.replicas:
         assert totals.kv_peak_blocks <= totals.num_blocks
         assert (
             totals.seat_ps <= totals.busy_ps * totals.max_num_seqs
             or run[0].pools[totals.pool].config.pipeline_stages > 1
         )
+
+
+@settings(max_examples=100, deadline=None)
+@given(disaggregated_runs())
+def test_every_run_of_prefill_and_decode_apart(run: FleetRun) -> None:
+    log = simulated(run)
+    everything_ends_and_tokens_are_conserved(run, log)
+    prompts_and_outputs_are_computed_where_they_belong(run, log)
+    causes_come_before_effects(run, log)
+    littles_law_holds_as_bookkeeping(run, log)
+    no_engine_exceeds_its_pool_or_its_seats(run, log)

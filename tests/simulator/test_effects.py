@@ -1,4 +1,4 @@
-"""What a setting of the engine or the fleet does to a run, in direction and size, on both engines."""
+"""What a setting of the engine or the fleet does to a run, in direction and size."""
 
 from dataclasses import replace
 
@@ -75,7 +75,7 @@ def test_prefill_and_decode_may_run_on_unequal_accelerators(engine: str) -> None
         assert log.finish_ps.tolist() == [prefill_ps + 100 + 3 * decode_ps]
 
 
-def test_recorded_conversations_are_found_as_far_as_the_pool_reaches(engine: str) -> None:
+def test_recorded_conversations_are_found_as_far_as_the_pool_reaches() -> None:
     workload = mooncake_conversation(150)
 
     def run(num_blocks: int, sent: Workload = workload) -> PrefixReuse:
@@ -84,7 +84,7 @@ def test_recorded_conversations_are_found_as_far_as_the_pool_reaches(engine: str
             enable_prefix_caching=True,
         )  # fmt: skip
         times = linear_step_time(config, step_ps=10**9, prefill_token_ps=10**6)
-        return prefix_reuse(sent, simulate(config, times, sent, engine=engine), 512)  # type: ignore[arg-type]
+        return prefix_reuse(sent, simulate(config, times, sent), 512)
 
     roomy, short = run(20_000), run(600)
     assert roomy.evicted_tokens == 0

@@ -17,10 +17,7 @@ def simulated(run: FleetRun, until_ps: int | None = None) -> EventLog:
     return simulate_fleet(*run, rng=np.random.default_rng(7), engine="reference", until_ps=until_ps)
 
 
-@settings(max_examples=150, deadline=None)
-@given(fleet_runs())
-def test_nobody_is_lost_and_tokens_are_conserved(run: FleetRun) -> None:
-    log = simulated(run)
+def nobody_is_lost_and_tokens_are_conserved(run: FleetRun, log: EventLog) -> None:
     done, late = log.outcome == FINISHED, log.outcome == TIMED_OUT
     assert (done | late | np.isin(log.outcome, (UNSERVABLE, REJECTED))).all()
     assert (log.generated_tokens[~late] == np.where(done, log.output_tokens, 0)[~late]).all()
@@ -33,11 +30,8 @@ def test_nobody_is_lost_and_tokens_are_conserved(run: FleetRun) -> None:
     assert log.series.busy_ps.sum() == log.busy_ps
 
 
-@settings(max_examples=150, deadline=None)
-@given(fleet_runs())
-def test_requests_go_only_where_they_may_and_fit(run: FleetRun) -> None:
+def requests_go_only_where_they_may_and_fit(run: FleetRun, log: EventLog) -> None:
     fleet, _ = run
-    log = simulated(run)
     columns = (log.prompt_tokens, log.output_tokens, log.replica, log.reason, log.outcome)
     for prompt, output, replica, reason, outcome in zip(*(column.tolist() for column in columns), strict=True):
         takes = [pool for pool in fleet.pools if pool.min_prompt_tokens <= prompt <= pool.max_prompt_tokens]
@@ -50,10 +44,7 @@ def test_requests_go_only_where_they_may_and_fit(run: FleetRun) -> None:
             assert fleet.pools[fleet.pool_of_replica[replica]] in fits
 
 
-@settings(max_examples=150, deadline=None)
-@given(fleet_runs())
-def test_littles_law_holds_as_bookkeeping(run: FleetRun) -> None:
-    log = simulated(run)
+def littles_law_holds_as_bookkeeping(run: FleetRun, log: EventLog) -> None:
     assert log.seat_ps + log.waiting_ps == int((log.finish_ps - log.arrival_ps).sum())
 
 
@@ -81,15 +72,23 @@ def test_seats_count_to_the_end_of_a_stopped_run(engine: str) -> None:
     assert summarise(log).littles_law.measured == pytest.approx(3.0)
 
 
-@settings(max_examples=150, deadline=None)
-@given(fleet_runs())
-def test_no_engine_exceeds_its_pool_or_its_seats(run: FleetRun) -> None:
-    for totals in simulated(run).replicas:
+def no_engine_exceeds_its_pool_or_its_seats(run: FleetRun, log: EventLog) -> None:
+    for totals in log.replicas:
         assert totals.kv_peak_blocks <= totals.num_blocks
         assert totals.busy_ps >= 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
+@given(fleet_runs())
+def test_every_run_of_a_fleet(run: FleetRun) -> None:
+    log = simulated(run)
+    nobody_is_lost_and_tokens_are_conserved(run, log)
+    requests_go_only_where_they_may_and_fit(run, log)
+    littles_law_holds_as_bookkeeping(run, log)
+    no_engine_exceeds_its_pool_or_its_seats(run, log)
+
+
+@settings(max_examples=30, deadline=None)
 @given(fleet_runs())
 def test_a_run_repeats_itself(run: FleetRun) -> None:
     assert simulated(run).differences(simulated(run)) == []

@@ -16,10 +16,7 @@ def simulate(config: EngineConfig, step_time: StepTime, workload: Workload) -> E
     return simulate_on(config, step_time, workload, rng=np.random.default_rng(7))
 
 
-@settings(max_examples=150, deadline=None)
-@given(runs())
-def test_nobody_is_lost_and_tokens_are_conserved(run: Run) -> None:
-    log = simulate(*run)
+def nobody_is_lost_and_tokens_are_conserved(run: Run, log: EventLog) -> None:
     done = log.outcome == FINISHED
     assert (done | (log.outcome == UNSERVABLE)).all()
     assert (log.generated_tokens == np.where(done, log.output_tokens, 0)).all()
@@ -31,10 +28,7 @@ def test_nobody_is_lost_and_tokens_are_conserved(run: Run) -> None:
         assert log.prefill_tokens == computed
 
 
-@settings(max_examples=150, deadline=None)
-@given(runs())
-def test_causes_come_before_effects(run: Run) -> None:
-    log = simulate(*run)
+def causes_come_before_effects(run: Run, log: EventLog) -> None:
     done = log.outcome == FINISHED
     assert (log.arrival_ps <= log.admitted_ps)[done].all()
     assert (log.admitted_ps <= log.first_token_ps)[done].all()
@@ -42,11 +36,8 @@ def test_causes_come_before_effects(run: Run) -> None:
     assert (log.finish_ps == log.arrival_ps)[~done].all()
 
 
-@settings(max_examples=150, deadline=None)
-@given(runs())
-def test_the_pool_and_the_seats_are_never_exceeded(run: Run) -> None:
+def the_pool_and_the_seats_are_never_exceeded(run: Run, log: EventLog) -> None:
     config, _, _ = run
-    log = simulate(*run)
     assert log.replicas[0].kv_peak_blocks <= config.num_blocks
     assert log.kv_block_ps <= log.busy_ps * config.num_blocks
     assert 0 <= log.kv_waste_ratio <= 1
@@ -54,11 +45,8 @@ def test_the_pool_and_the_seats_are_never_exceeded(run: Run) -> None:
     assert log.generated_tokens.sum() <= log.steps * config.max_num_seqs * config.decode_tokens
 
 
-@settings(max_examples=150, deadline=None)
-@given(runs())
-def test_the_server_works_whenever_somebody_is_there(run: Run) -> None:
+def the_server_works_whenever_somebody_is_there(run: Run, log: EventLog) -> None:
     config, _, _ = run
-    log = simulate(*run)
     if not config.overlap_scheduling and not (config.swap and config.swap.overlapped):
         assert log.busy_ps == _union_ps(log)
     elif config.overlap_scheduling and not config.swap:  # steps in vain come on top
@@ -77,14 +65,22 @@ def _union_ps(log: EventLog) -> int:
     return total
 
 
-@settings(max_examples=150, deadline=None)
-@given(runs())
-def test_littles_law_holds_as_bookkeeping(run: Run) -> None:
-    log = simulate(*run)
+def littles_law_holds_as_bookkeeping(run: Run, log: EventLog) -> None:
     done = log.outcome == FINISHED
     assert log.seat_ps + log.waiting_ps == int((log.finish_ps - log.arrival_ps)[done].sum())
     law = summarise(log).littles_law
     assert np.isclose(law.product, law.measured)
+
+
+@settings(max_examples=200, deadline=None)
+@given(runs())
+def test_every_run(run: Run) -> None:
+    log = simulate(*run)
+    nobody_is_lost_and_tokens_are_conserved(run, log)
+    causes_come_before_effects(run, log)
+    the_pool_and_the_seats_are_never_exceeded(run, log)
+    the_server_works_whenever_somebody_is_there(run, log)
+    littles_law_holds_as_bookkeeping(run, log)
 
 
 @settings(max_examples=60, deadline=None)
