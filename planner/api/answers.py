@@ -10,7 +10,7 @@ from django.utils.http import parse_etags
 from pydantic import BaseModel
 from rest_framework.request import Request
 
-from planner.api.renderers import Table
+from planner.reports.tables import Table
 
 REVALIDATE = "private, no-cache"
 ONE_MINUTE = "private, max-age=60"

@@ -15,8 +15,17 @@ from planner import planning
 from planner.api import openapi_examples as examples
 from planner.api import problems
 from planner.api.problems import MEDIA_TYPE, Kind
-from planner.api.query import CatalogQuery, NoQuery, PageQuery, RunListQuery, RunQuery, query_parameters
-from planner.api.renderers import Csv, Table
+from planner.api.query import (
+    CatalogQuery,
+    ListQuery,
+    NoQuery,
+    ReportQuery,
+    RunListQuery,
+    RunQuery,
+    TimedQuery,
+    query_parameters,
+)
+from planner.api.renderers import Csv
 from planner.api.wire import (
     CatalogPage,
     Problem,
@@ -25,8 +34,10 @@ from planner.api.wire import (
     SavedVersionRequest,
     ScenarioDetail,
     ScenarioPage,
+    TablePage,
     ValidScenario,
 )
+from planner.reports.tables import Table
 
 REPORT_KEYS = {
     "schema_version": ("integer", "Version of the report's format."),
@@ -195,11 +206,39 @@ def catalog(kind: str, query: type[CatalogQuery]) -> dict[str, Any]:
     )
 
 
+def listed(page: type[BaseModel], description: str, example: dict[str, Any]) -> dict[Any, OpenApiResponse]:
+    """A list in both its formats. With `fields` items have only those columns."""
+    return {
+        (200, "application/json"): json_answer(page, description, page=example),
+        (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="The whole list; objects become columns."),
+    }
+
+
+def run_table(name: str) -> dict[str, Any]:
+    """The description of one table of a report."""
+    words = name.replace("-", " ").replace("api", "API bills")
+    example: dict[str, Any] = {"items": [], "next": None}
+    return reading(
+        f"runs_{name.replace('-', '_')}",
+        f"Read the {words} of a report",
+        {
+            (200, "application/json"): json_answer(TablePage, "Flat rows in a fixed order.", page=example),
+            (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="The whole table."),
+        },
+        query=ListQuery,
+        formats=("json", "csv"),
+        also=(problems.NOT_FOUND, problems.NO_REPORT),
+        headers=(LINK,),
+    )
+
+
 RUN_LIST = reading(
     "runs_list",
     "List runs",
-    {200: json_answer(RunPage, "Runs, newest first.", page=examples.RUN_PAGE)},
+    listed(RunPage, "Runs.", examples.RUN_PAGE),
     query=RunListQuery,
+    formats=("json", "csv"),
+    also=(problems.TOO_MANY_ROWS,),
     headers=(LINK,),
 )
 RUN_READ = reading(
@@ -218,6 +257,7 @@ RUN_REPORT = reading(
             {"$ref": "#/components/schemas/Report"}, "The report, byte for byte as `manage.py plan --json` prints it."
         )
     },
+    query=ReportQuery,
     also=(problems.NOT_FOUND, problems.NO_REPORT),
     headers=(header("Retry-After", "Seconds until it is worth asking again, while the run is unfinished.", 409),),
 )
@@ -275,8 +315,10 @@ RUN_CANCEL: dict[str, Any] = {
 SCENARIO_LIST = reading(
     "scenarios_list",
     "List saved scenarios",
-    {200: json_answer(ScenarioPage, "Scenarios, newest first.", page=examples.SCENARIO_PAGE)},
-    query=PageQuery,
+    listed(ScenarioPage, "Scenarios.", examples.SCENARIO_PAGE),
+    query=TimedQuery,
+    formats=("json", "csv"),
+    also=(problems.TOO_MANY_ROWS,),
     headers=(LINK,),
 )
 SCENARIO_READ = reading(

@@ -9,11 +9,12 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from planner import planning
 from planner.api import openapi_examples as examples
 from planner.api import problems
-from planner.api.openapi import ALWAYS, BODY, LINK, failures, header, json_answer, reading
-from planner.api.query import PageQuery
-from planner.api.renderers import Csv, Table
+from planner.api.openapi import ALWAYS, BODY, LINK, failures, header, json_answer, listed, reading
+from planner.api.query import TimedQuery
+from planner.api.renderers import Csv
 from planner.api.sheet_query import SheetQuery
 from planner.api.wire import BatchAnswer, BatchRequest, LinkCreated, LinkPage, LinkRequest
+from planner.reports.tables import Table
 
 ESTIMATE_KEYS = {
     "schema_version": ("integer", "Version of the format of scenarios and reports."),
@@ -133,8 +134,10 @@ SHEET_ESTIMATE: dict[str, Any] = reading(
 LINK_LIST = reading(
     "sheets_links_list",
     "List link tokens",
-    {200: json_answer(LinkPage, "Link tokens, newest first.", page=examples.LINK_PAGE)},
-    query=PageQuery,
+    listed(LinkPage, "Link tokens.", examples.LINK_PAGE),
+    query=TimedQuery,
+    formats=("json", "csv"),
+    also=(problems.TOO_MANY_ROWS,),
     headers=(LINK,),
 )
 LINK_CREATE: dict[str, Any] = {

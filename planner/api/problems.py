@@ -39,6 +39,7 @@ METHOD_NOT_ALLOWED = Kind("method-not-allowed", 405, "This address does not take
 NOT_ACCEPTABLE = Kind("not-acceptable", 406, "None of the accepted formats is offered here")
 NO_REPORT = Kind("no-report", 409, "The run has no report")
 BODY_TOO_LARGE = Kind("body-too-large", 413, "The body is too large")
+TOO_MANY_ROWS = Kind("too-many-rows", 413, "The list is too long for one answer")
 UNSUPPORTED_MEDIA_TYPE = Kind("unsupported-media-type", 415, "The body must be JSON")
 INVALID_BODY = Kind("invalid-body", 422, "The body is not of the form asked for")
 INVALID_SCENARIO = Kind("invalid-scenario", 422, "The scenario is not valid")
@@ -56,6 +57,7 @@ KINDS: tuple[Kind, ...] = (
     NOT_ACCEPTABLE,
     NO_REPORT,
     BODY_TOO_LARGE,
+    TOO_MANY_ROWS,
     UNSUPPORTED_MEDIA_TYPE,
     INVALID_BODY,
     INVALID_SCENARIO,

@@ -6,7 +6,7 @@ spreadsheets are made to fetch again. `format` belongs to content negotiation.
 
 import re
 from datetime import date
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from drf_spectacular.utils import OpenApiParameter
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -69,10 +69,33 @@ class PageQuery(Query):
     cursor: Text | None = Field(None, description="Where the page starts; taken from `next` of the page before.")
 
 
-class RunListQuery(PageQuery):
+_Fields = Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class ListQuery(PageQuery):
+    """A list of which columns can be chosen. CSV is not paged: there `limit` and `cursor` change nothing."""
+
+    fields: _Fields | None = Field(None, description="Only these columns, separated by commas, in this order.")
+
+
+class TimedQuery(ListQuery):
+    """A list by time."""
+
+    order: Literal["-created_at", "created_at"] = Field("-created_at", description="Newest first, or oldest first.")
+    created_from: CatalogDate | None = Field(None, description="Only those made on this day (UTC) or later.")
+    created_before: CatalogDate | None = Field(None, description="Only those made before this day (UTC).")
+
+
+class RunListQuery(TimedQuery):
     """Which runs."""
 
     state: RunState | None = Field(None, description="Only runs in this state.")
+
+
+class ReportQuery(Query):
+    """Which sections of a report."""
+
+    fields: _Fields | None = Field(None, description="Only these sections, separated by commas.")
 
 
 class RunQuery(Query):
@@ -83,9 +106,12 @@ class RunQuery(Query):
     )
 
 
-class CatalogQuery(PageQuery):
-    """Which day's catalog. CSV is not paged: there `limit` and `cursor` change nothing."""
+class CatalogQuery(ListQuery):
+    """Which day's catalog, in which order."""
 
+    order: Text | None = Field(
+        None, description="A column to order by, with a minus in front for falling; left out: the catalog's order."
+    )
     priced_at: CatalogDate | None = Field(None, description="Prices valid on this day; left out: today.")
 
 

@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -12,15 +10,9 @@ from uuid import UUID
 
 from rest_framework.renderers import BaseRenderer
 
+from planner.reports.tables import Table
+
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows with their columns in a fixed order."""
-
-    columns: Sequence[str]
-    rows: Sequence[Mapping[str, Any]]
 
 
 class Json(BaseRenderer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from django.core.cache import cache
@@ -17,6 +18,28 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 _WINDOW_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a caller has left of a limit in the current window."""
+
+    name: str
+    allowed: int
+    remaining: int
+    reset_s: int
+
+
+def limit_headers(request: Request) -> dict[str, str]:
+    """The limits that counted this request, as structured fields of the RateLimit draft of the IETF: the policies, and
+    of each what is left and the seconds until it starts anew."""
+    limits: list[Left] = getattr(request, "rate_limits", [])
+    if not limits:
+        return {}
+    return {
+        "RateLimit-Policy": ", ".join(f'"{left.name}";q={left.allowed};w={_WINDOW_S}' for left in limits),
+        "RateLimit": ", ".join(f'"{left.name}";r={left.remaining};t={left.reset_s}' for left in limits),
+    }
 
 
 class _Window(BaseThrottle):
@@ -36,7 +59,10 @@ class _Window(BaseThrottle):
             count = cache.incr(key)
         except ValueError:  # evicted in between: better one request too many than a failure
             return True
-        return count <= _per_minute(self.limit_name)
+        allowed = _per_minute(self.limit_name)
+        left = Left(self.limit_name, allowed, max(0, allowed - count), math.ceil(self.wait()))
+        request.rate_limits = [*getattr(request, "rate_limits", ()), left]  # type: ignore[attr-defined]
+        return count <= allowed
 
     def wait(self) -> float:
         return math.ceil(_WINDOW_S - self._now_s % _WINDOW_S)

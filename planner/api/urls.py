@@ -5,10 +5,11 @@ from rest_framework.views import APIView
 
 from planner.api.views.catalog import Accelerators, ApiPrices, GpuPrices, Models
 from planner.api.views.estimates import EstimateBatch, EstimateOne
-from planner.api.views.runs import RunItem, RunList, RunReport
+from planner.api.views.runs import RunItem, RunList, RunReport, run_table
 from planner.api.views.scenarios import ScenarioCheck, ScenarioItem, ScenarioList
 from planner.api.views.service import Manual, OpenApiDocument, UnknownAddress
 from planner.api.views.sheets import SheetEstimate, SheetLink, SheetLinks
+from planner.reports.tables import TABLES
 
 
 def _both(route: str, view: type[APIView], name: str) -> list[URLPattern]:
@@ -20,6 +21,7 @@ urlpatterns: list[URLPattern] = [
     *_both("runs", RunList, "runs"),
     *_both("runs/<uuid:run_id>", RunItem, "run"),
     *_both("runs/<uuid:run_id>/report", RunReport, "run-report"),
+    *(pattern for name in TABLES for pattern in _both(f"runs/<uuid:run_id>/{name}", run_table(name), f"run-{name}")),
     *_both("scenarios", ScenarioList, "scenarios"),
     *_both("scenarios/validate", ScenarioCheck, "scenario-check"),
     *_both("scenarios/<uuid:scenario_id>", ScenarioItem, "scenario"),

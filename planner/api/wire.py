@@ -207,3 +207,10 @@ class LinkPage(Wire):
 
     items: list[LinkSummary]
     next: str | None = Field(description="Path of the next page; null on the last one.")
+
+
+class TablePage(Wire):
+    """Rows of a table of a report."""
+
+    items: list[dict[str, Any]]
+    next: str | None = Field(description="Path of the next page; null on the last one.")

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -13,8 +14,8 @@ from rest_framework.request import Request
 
 from planner import planning
 from planner.api import openapi
-from planner.api.answers import ONE_MINUTE, answer
-from planner.api.pagination import page_by_position
+from planner.api.answers import ONE_MINUTE
+from planner.api.listing import list_table
 from planner.api.problems import INVALID_PARAMETER, ApiProblem
 from planner.api.query import (
     AcceleratorsQuery,
@@ -24,10 +25,11 @@ from planner.api.query import (
     ModelsQuery,
     read_query,
 )
-from planner.api.renderers import Csv, Json, Table
+from planner.api.renderers import Csv, Json
 from planner.api.views.base import ApiView
-from planner.api.wire import CatalogPage, Fault
+from planner.api.wire import Fault
 from planner.planning.errors import show
+from planner.reports.tables import Table
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -44,15 +46,9 @@ class CatalogView(ApiView):
         day = query.priced_at or timezone.now().date()
         rows = _listing(self.kind, day)
         filters = query.model_dump(exclude=set(CatalogQuery.model_fields), exclude_none=True)
-        found = _filtered(rows, filters)
-        if request.accepted_renderer.format == Csv.format:
-            name = f"{self.kind}-{day}.csv"
-            headers = {"Content-Disposition": f'inline; filename="{name}"'}
-            return answer(request, Table(_columns(rows), found), headers=headers, cache_control=ONE_MINUTE)
-        page = page_by_position(request, query, found)
-        items = [dict(row) for _, row in page.items]
-        body = CatalogPage(priced_at=day.isoformat(), items=items, next=page.next_path)
-        return answer(request, body, headers=page.headers, cache_control=ONE_MINUTE)
+        found = _ordered(_filtered(rows, filters), query.order, _columns(rows))
+        table, name, also = Table(_columns(rows), found), f"{self.kind}-{day}", {"priced_at": day.isoformat()}
+        return list_table(request, query, table, name, also=also, cache_control=ONE_MINUTE)
 
 
 @extend_schema_view(get=extend_schema(**openapi.catalog("accelerators", AcceleratorsQuery)))
@@ -92,6 +88,27 @@ def _filtered(rows: Rows, filters: Mapping[str, str]) -> Rows:
         raise ApiProblem(INVALID_PARAMETER, "The catalog has nothing of this name.", errors=unknown)
     wanted = {name: value.casefold() for name, value in filters.items()}
     return [row for row in rows if all(str(row[name]).casefold() == value for name, value in wanted.items())]
+
+
+def _ordered(rows: Rows, order: str | None, columns: Sequence[str]) -> Rows:
+    """By one column, what lacks it last, equal ones in the catalog's order. ApiProblem: there is no such column."""
+    if order is None:
+        return rows
+    name = order.removeprefix("-")
+    if name not in columns:
+        fault = Fault(
+            code="unknown_choice",
+            pointer="?order",
+            given=show(order),
+            allowed=", ".join(columns),
+            detail="There is no such column.",
+        )
+        raise ApiProblem(INVALID_PARAMETER, "This order is not offered.", errors=[fault])
+    there = [row for row in rows if row[name] is not None]
+    absent = [row for row in rows if row[name] is None]
+    numbers = all(isinstance(row[name], int | float | Decimal) for row in there)
+    there.sort(key=lambda row: row[name] if numbers else str(row[name]), reverse=order.startswith("-"))
+    return [*there, *absent]
 
 
 def _unknown(rows: Rows, name: str, value: str) -> Fault | None:

@@ -16,13 +16,14 @@ from planner.api.estimating import cells, estimate
 from planner.api.fields import chosen_fields
 from planner.api.flat_scenario import FlatInvalid, scenario_from_flat, texts_of
 from planner.api.query import NoQuery, read_query
-from planner.api.renderers import Csv, Json, Table
+from planner.api.renderers import Csv, Json
 from planner.api.scenario_body import scenario_to_run
 from planner.api.small_body import read_body
 from planner.api.throttles import Batches, EveryRequest
 from planner.api.views.base import ApiView
 from planner.api.wire import BatchRequest, Fault
 from planner.planning.errors import FieldError, pointer
+from planner.reports.tables import Table
 from planner.teams.models import Scope
 
 COLUMNS = tuple(planning.ESTIMATE_COLUMNS)

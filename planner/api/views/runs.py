@@ -1,30 +1,35 @@
 """Runs: start, list, read, cancel, and the report."""
 
+import json
 import re
 from typing import Any, ClassVar
 from uuid import UUID
 
 from django.http import HttpResponse
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
+from planner import planning
 from planner.api import openapi
 from planner.api.answers import answer, answer_bytes
 from planner.api.body import read_json_body
-from planner.api.pagination import page_newest_first
+from planner.api.fields import chosen_fields
+from planner.api.listing import list_rows, list_table
 from planner.api.problems import IDEMPOTENCY_CONFLICT, INVALID_PARAMETER, NO_REPORT, ApiProblem
-from planner.api.query import NoQuery, RunListQuery, RunQuery, read_query
+from planner.api.query import ListQuery, NoQuery, ReportQuery, RunListQuery, RunQuery, read_query
+from planner.api.renderers import Csv, Json
 from planner.api.scenario_body import request_sha256, scenario_to_run
 from planner.api.throttles import EveryRequest, NewRuns
 from planner.api.views.base import ApiView
 from planner.api.waiting import wait_while
-from planner.api.wire import Fault, RunDetail, RunFailure, RunLinks, RunPage, RunSummary, ScenarioRef
+from planner.api.wire import Fault, RunDetail, RunFailure, RunLinks, RunSummary, ScenarioRef
 from planner.planning.errors import show
+from planner.reports.tables import TABLES
 from planner.runs.models import FINAL_STATES, Run, State
 from planner.runs.selectors import run_get, run_report_bytes, runs_of
 from planner.runs.services import IdempotencyConflict, run_cancel, run_submit
-from planner.teams.models import Scope
+from planner.teams.models import Scope, Team
 
 POLL_AGAIN_S = 2
 PATH = "/api/v1/runs"
@@ -36,6 +41,7 @@ class RunList(ApiView):
 
     scopes: ClassVar = {"POST": Scope.RUN}
     throttle_classes = [EveryRequest, NewRuns]
+    renderer_classes = [Json, Csv]
 
     @extend_schema(**openapi.RUN_LIST)
     def get(self, request: Request) -> HttpResponse:
@@ -43,9 +49,7 @@ class RunList(ApiView):
         rows = runs_of(self.caller.team).select_related("scenario_version")
         if query.state is not None:
             rows = rows.filter(state=query.state)
-        page = page_newest_first(request, query, rows)
-        body = RunPage(items=[RunSummary(**_summary(run)) for run in page.items], next=page.next_path)
-        return answer(request, body, headers=page.headers)
+        return list_rows(request, query, rows, RunSummary, lambda run: RunSummary(**_summary(run)), "runs")
 
     @extend_schema(**openapi.RUN_START)
     def post(self, request: Request) -> HttpResponse:
@@ -94,19 +98,48 @@ class RunItem(ApiView):
 
 
 class RunReport(ApiView):
-    """The report of one run."""
+    """The report of one run: its bytes, or of some sections the same serialisation."""
 
     @extend_schema(**openapi.RUN_REPORT)
     def get(self, request: Request, run_id: UUID) -> HttpResponse:
-        read_query(request, NoQuery)
-        try:
-            run = run_get(self.caller.team, run_id)
-        except Run.DoesNotExist:
-            raise NotFound("The team has no such run.") from None
-        report = run_report_bytes(run)
-        if report is None:
-            raise _no_report(run)
-        return answer_bytes(request, report, "application/json")
+        query = read_query(request, ReportQuery)
+        stored = _report(self.caller.team, run_id)
+        if query.fields is None:
+            return answer_bytes(request, stored, "application/json")
+        report = json.loads(stored)
+        sections = chosen_fields(query.fields, tuple(report))
+        chosen = planning.report_bytes({name: report[name] for name in sections})
+        return answer_bytes(request, chosen, "application/json")
+
+
+class RunTable(ApiView):
+    """One table of a run's report."""
+
+    renderer_classes = [Json, Csv]
+    table: ClassVar[str]
+
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        query = read_query(request, ListQuery)
+        report = json.loads(_report(self.caller.team, run_id))
+        return list_table(request, query, TABLES[self.table](report), f"{self.table}-{run_id}")
+
+
+def run_table(name: str) -> type[RunTable]:
+    """The view of one table."""
+    view = type(f"Run{name.title().replace('-', '')}", (RunTable,), {"table": name})
+    return extend_schema_view(get=extend_schema(**openapi.run_table(name)))(view)
+
+
+def _report(team: Team, run_id: UUID) -> bytes:
+    """The stored report. NotFound: the team has no such run; ApiProblem 409: it has no report."""
+    try:
+        run = run_get(team, run_id)
+    except Run.DoesNotExist:
+        raise NotFound("The team has no such run.") from None
+    report = run_report_bytes(run)
+    if report is None:
+        raise _no_report(run)
+    return report
 
 
 def _find(team: Any, run_id: UUID) -> Run:

@@ -13,11 +13,12 @@ from planner import planning
 from planner.api import openapi
 from planner.api.answers import answer
 from planner.api.body import read_json_body
-from planner.api.pagination import page_newest_first
-from planner.api.query import NoQuery, PageQuery, read_query
+from planner.api.listing import list_rows
+from planner.api.query import NoQuery, TimedQuery, read_query
+from planner.api.renderers import Csv, Json
 from planner.api.scenario_body import read_scenario
 from planner.api.views.base import ApiView
-from planner.api.wire import ScenarioDetail, ScenarioPage, ScenarioSummary, ValidScenario, VersionSummary
+from planner.api.wire import ScenarioDetail, ScenarioSummary, ValidScenario, VersionSummary
 from planner.scenarios.models import Scenario
 from planner.scenarios.selectors import scenario_get, scenarios_of, version_newest
 from planner.teams.models import Scope
@@ -29,12 +30,12 @@ MAX_VERSIONS = 100
 class ScenarioList(ApiView):
     """All saved scenarios of the team."""
 
+    renderer_classes = [Json, Csv]
+
     @extend_schema(**openapi.SCENARIO_LIST)
     def get(self, request: Request) -> HttpResponse:
-        query = read_query(request, PageQuery)
-        page = page_newest_first(request, query, scenarios_of(self.caller.team))
-        items = [ScenarioSummary(**_summary(row, getattr(row, "newest_number"))) for row in page.items]  # noqa: B009
-        return answer(request, ScenarioPage(items=items, next=page.next_path), headers=page.headers)
+        query = read_query(request, TimedQuery)
+        return list_rows(request, query, scenarios_of(self.caller.team), ScenarioSummary, _shown, "scenarios")
 
 
 class ScenarioItem(ApiView):
@@ -71,6 +72,10 @@ class ScenarioCheck(ApiView):
         canonical = planning.canonical_json(scenario)
         body = ValidScenario(digest=planning.scenario_digest(scenario), scenario=json.loads(canonical))
         return answer(request, body)
+
+
+def _shown(row: Scenario) -> ScenarioSummary:
+    return ScenarioSummary(**_summary(row, getattr(row, "newest_number")))  # noqa: B009 - the selector annotates it
 
 
 def _summary(scenario: Scenario, newest_number: int) -> dict[str, Any]:

@@ -17,14 +17,15 @@ from planner.api.authentication import BasicTokenAuthentication, BearerTokenAuth
 from planner.api.estimating import cells
 from planner.api.fields import chosen_fields
 from planner.api.flat_scenario import FlatInvalid, scenario_from_flat
-from planner.api.pagination import page_newest_first
+from planner.api.listing import list_rows
 from planner.api.problems import INVALID_PARAMETER, ApiProblem
-from planner.api.query import NoQuery, PageQuery, read_query
-from planner.api.renderers import Csv, Json, Table
+from planner.api.query import NoQuery, TimedQuery, read_query
+from planner.api.renderers import Csv, Json
 from planner.api.sheet_query import SheetQuery
 from planner.api.small_body import read_body
 from planner.api.views.base import ApiView
-from planner.api.wire import Fault, LinkCreated, LinkPage, LinkRequest, LinkSummary
+from planner.api.wire import Fault, LinkCreated, LinkRequest, LinkSummary
+from planner.reports.tables import Table
 from planner.teams.models import LinkToken, Scope
 from planner.teams.selectors import link_tokens_of
 from planner.teams.services import link_token_create, token_revoke
@@ -68,13 +69,13 @@ class SheetLinks(ApiView):
     """The team's link tokens. Making one lends the team's limits to whoever has the address, so it takes `write`."""
 
     scopes: ClassVar = {"POST": Scope.WRITE}
+    renderer_classes = [Json, Csv]
 
     @extend_schema(**openapi.LINK_LIST)
     def get(self, request: Request) -> HttpResponse:
-        query = read_query(request, PageQuery)
-        page = page_newest_first(request, query, link_tokens_of(self.caller.team))
-        body = LinkPage(items=[LinkSummary(**_summary(row)) for row in page.items], next=page.next_path)
-        return answer(request, body, headers=page.headers)
+        query = read_query(request, TimedQuery)
+        rows = link_tokens_of(self.caller.team)
+        return list_rows(request, query, rows, LinkSummary, lambda row: LinkSummary(**_summary(row)), "links")
 
     @extend_schema(**openapi.LINK_CREATE)
     def post(self, request: Request) -> HttpResponse:

@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from planner.api.urls import urlpatterns
+from planner.reports.tables import TABLES
 from planner.runs.models import Run
 from planner.teams.models import ApiToken, Role, User
 from planner.teams.services import link_token_create, token_create, token_revoke
@@ -37,6 +38,7 @@ ENDPOINTS = [
     Endpoint("GET", "/runs/{run}", "read", 200),
     Endpoint("DELETE", "/runs/{run}", "run", 204),
     Endpoint("GET", "/runs/{run}/report", "read", 409),
+    *(Endpoint("GET", f"/runs/{{run}}/{name}", "read", 409) for name in TABLES),
     Endpoint("GET", "/scenarios", "read", 200),
     Endpoint("GET", "/scenarios/{scenario}", "read", 200),
     Endpoint("POST", "/scenarios/validate", "read", 200, scenario_dict()),

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.api.renderers import Csv, Json, Table
+from planner.api.renderers import Csv, Json
+from planner.reports.tables import Table
 
 
 def cells(value: Any) -> str:
