@@ -265,23 +265,29 @@ def _held(m: IntArray, rep: int, hist: int, first: int, last: int, times: int, t
     """(Blocks begun, blocks x time) of tables that begin `times` blocks each, the first in steps first to last - 1.
 
     One that begins blocks in steps j, j + block_size, ... holds each from the start of its step, which is
-    j*a + d*j(j-1)/2 after the stretch's: so sums of 1, j and j**2 over the tables are enough.
+    j*a + d*j(j-1)/2 after the stretch's: so sums of 1, j and j(j-1)/2 over the tables are enough. Sums of sums,
+    from the last step down, give the sums of 1, j+1-first and so on without a product.
     """
     size = m[rep + BLOCK_SIZE]
     place = residue(m, rep, m[rep + STEPS] + first)
-    ones = sum_j = sum_jj = 0
-    for j in range(first, last):
-        blocks = m[hist + place]
-        ones += blocks
-        sum_j += blocks * j
-        sum_jj += blocks * j * j
-        place = place + 1 if place + 1 < size else 0
-    pairs = times * (times - 1) >> 1
-    square = pairs * (2 * times - 1) // 3
-    all_jj = times * sum_jj + size * (2 * pairs * sum_j + size * square * ones)
-    all_j = times * sum_j + size * pairs * ones
-    held_ps = times * ones * total_ps - m[rep + FIRST_PS] * all_j - m[rep + RISE_PS] * ((all_jj - all_j) >> 1)
-    return times * ones, held_ps
+    ones = twice = thrice = 0
+    for j in range(last - first - 1, -1, -1):
+        at = place + j
+        ones += m[hist + (at - size if at >= size else at)]
+        twice += ones
+        thrice += twice
+    sum_j = twice - ones
+    pairs = thrice - twice - sum_j
+    if first > 0:
+        pairs += first * sum_j + (first * (first - 1) >> 1) * ones
+        sum_j += first * ones
+    if times > 1:
+        rounds = times * (times - 1) >> 1
+        squares = rounds * (2 * times - 1) // 3
+        pairs = times * pairs + size * rounds * sum_j + (size * (size * squares - rounds) >> 1) * ones
+        sum_j = times * sum_j + size * rounds * ones
+        ones *= times
+    return ones, ones * total_ps - m[rep + FIRST_PS] * sum_j - m[rep + RISE_PS] * pairs
 
 
 @kernel
