@@ -30,14 +30,11 @@ from simulator.statistics import (
     weighted_nearest_rank,
 )
 from simulator.steptime import PS_PER_MS, PS_PER_S, IntArray
-from simulator.workload import whole_numbers
+from simulator.workload import ROWS_AT_A_TIME, whole_numbers
 
 BoolArray = npt.NDArray[np.bool_]
 Rows = BoolArray | slice
 """Which requests: a bool for each, or, without copies, a slice of all."""
-
-ROWS_AT_A_TIME = 65_536
-"""So that what lies between columns and figures is small, beside a week of requests and for the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,8 +104,8 @@ class EventLog:
     failovers         how often its replica was lost; the time until it was admitted elsewhere is in preempted_ps
     transfer_ps       from the end of its prefill to its KV being on the decode replica, waiting for room and for the
                       link included (up to the end of the run if it is not there yet); 0 if it was not sent
-    replica           number of the engine it was sent to last (ranks and lanes have their own); -1 if none
-    prefill_replica   number of the prefill engine it was sent to; -1 if none
+    replica           int32: number of the engine it was sent to last (ranks and lanes have their own); -1 if none
+    prefill_replica   int32: number of the prefill engine it was sent to; -1 if none
     outcome           int8: FINISHED, UNSERVABLE, UNFINISHED, REJECTED, TIMED_OUT;  reason: int8, index into REASONS
 
     end_ps            end of the run;  request_ps: for metrics to add
@@ -130,8 +130,8 @@ class EventLog:
     preempted_ps: IntArray
     failovers: IntArray
     transfer_ps: IntArray
-    replica: IntArray
-    prefill_replica: IntArray
+    replica: npt.NDArray[np.int32]
+    prefill_replica: npt.NDArray[np.int32]
     outcome: npt.NDArray[np.int8]
     reason: npt.NDArray[np.int8]
     end_ps: int

@@ -61,9 +61,7 @@ def read_log(fleet: Fleet, workload: Workload, memory: Memory, starts: Sequence[
         transfer_ps=times[s.SENT_PS] if fleet.disaggregated else np.zeros(len(workload), np.int64),
         replica=_replicas(counts[s.REPLICA]),
         prefill_replica=(
-            counts[s.PREFILLED_BY].astype(np.int64)
-            if fleet.disaggregated
-            else np.broadcast_to(np.int64(NEVER), len(workload))
+            counts[s.PREFILLED_BY].copy() if fleet.disaggregated else np.broadcast_to(np.int32(NEVER), len(workload))
         ),
         outcome=ends.outcome,
         reason=ends.reason,
@@ -87,9 +85,9 @@ def _widened(column: Int32Array) -> IntArray:
     return column.astype(np.int64) if column.any() else np.zeros(column.size, np.int64)
 
 
-def _replicas(column: Int32Array) -> IntArray:
+def _replicas(column: Int32Array) -> Int32Array:
     """Numbers; of a request that waits for another replica, that of the lost one."""
-    numbers = column.astype(np.int64)
+    numbers = column.copy()  # a view would keep all columns in memory
     lost = column < s.NONE
     numbers[lost] = -2 - numbers[lost]
     return numbers

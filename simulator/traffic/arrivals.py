@@ -11,17 +11,13 @@ from simulator.steptime import PS_PER_S, IntArray
 from simulator.traffic.bursts import BurstPath, OnOff
 from simulator.traffic.gaps import FloatArray, Gaps, exponential_gaps, gamma_gaps, weibull_gaps
 from simulator.traffic.rates import MAX_TIME_S, RateCurve, steady_rate, whole_ps
-from simulator.workload import MAX_TIME_PS, whole_numbers
+from simulator.workload import MAX_TIME_PS, ROWS_AT_A_TIME, whole_numbers
 
 HOUR_PS = 3600 * PS_PER_S
 BLOCK_REQUESTS = 65_536
 
 Arrivals = Callable[[np.random.Generator], Iterator[IntArray]]
 """rng -> blocks of sorted arrival times that continue each other: all the memory that a stream of arrivals needs."""
-
-
-ROWS_AT_A_TIME = 65_536
-"""So that what lies between is small beside a week of arrivals."""
 
 
 @checked

@@ -9,7 +9,7 @@ from simulator.checks import check_fields, checked, number_array
 from simulator.errors import SimulatorError, require_number
 from simulator.steptime import PS_PER_S, IntArray
 from simulator.traffic.gaps import FloatArray
-from simulator.workload import MAX_TIME_PS, whole_numbers
+from simulator.workload import MAX_TIME_PS, ROWS_AT_A_TIME, whole_numbers
 
 HOUR_S = 3600.0
 WEEK_S = 168 * HOUR_S
@@ -90,9 +90,13 @@ class RateCurve:
 
 
 def whole_ps(times_s: FloatArray, out: FloatArray | None = None) -> IntArray:
-    """Seconds as the nearest whole picoseconds; `out` is used up on the way, and may be `times_s` itself."""
+    """Seconds as the nearest whole picoseconds; `out`, which may be `times_s` itself, becomes the result."""
     times_ps = np.multiply(times_s, PS_PER_S, out=out)
-    return np.rint(times_ps, out=times_ps).astype(np.int64)
+    whole: IntArray = np.rint(times_ps, out=times_ps).view(np.int64)
+    for first in range(0, times_ps.size, ROWS_AT_A_TIME):
+        rows = slice(first, first + ROWS_AT_A_TIME)
+        whole[rows] = times_ps[rows].astype(np.int64)
+    return whole
 
 
 @checked
