@@ -6,8 +6,8 @@ from simulator.kernels.lines import BY_PREFIX, arrange, hits_may_shrink, owner_o
 from simulator.kernels.lookup import look_up
 from simulator.kernels.plain import rare
 from simulator.kernels.pool import blocks_for, most_blocks, take_at_admission
-from simulator.kernels.prefix import TABLE_SIZE
 from simulator.kernels.promises import promise, room_expected, room_for_all
+from simulator.kernels.rows import take_row
 from simulator.kernels.running import join_running
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -32,7 +32,6 @@ from simulator.kernels.state import (
     FINISH,
     FREE,
     FREE_HITS,
-    FREE_ROW,
     GREATEST,
     HIT_TOKENS,
     HITS,
@@ -49,7 +48,6 @@ from simulator.kernels.state import (
     MATCHED,
     MAX_LEN,
     MAX_SEQS,
-    NEXT,
     NOBODY,
     NONE,
     NOW,
@@ -62,16 +60,12 @@ from simulator.kernels.state import (
     PROMPT,
     REQUEST,
     RESERVE_WHOLE,
-    ROW_SIZE,
     SEAT,
     STATIC,
     STOPPED_AT,
     STRANDED_AT,
-    TABLE,
     TABLE_WINDOWS,
-    TABLES,
     TARGET,
-    UNUSED_ROW,
     WAITED_HIGH,
     WATERMARK,
     WHOLE,
@@ -179,20 +173,6 @@ def form_static_batch(m: IntArray, times: IntArray, counts: Int32Array, rep: int
         members += 1
         request = int(counts[BEHIND, request])
     m[rep + BATCH_LEFT] = members
-
-
-@kernel
-def take_row(m: IntArray, rep: int) -> int:
-    """A row that no request has."""
-    row = m[rep + FREE_ROW]
-    if row != NOBODY:
-        m[rep + FREE_ROW] = m[row + NEXT]
-        return int(row)
-    row = m[rep + UNUSED_ROW]
-    m[rep + UNUSED_ROW] = row + ROW_SIZE
-    m[row + TABLE] = m[rep + TABLES]
-    m[rep + TABLES] += m[rep + BLOCK_TABLES] * TABLE_SIZE
-    return int(row)
 
 
 @kernel

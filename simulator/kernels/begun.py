@@ -15,8 +15,8 @@ They stand in w as the runs do; each has a block of its own, so there are never 
 from typing import Final
 
 from simulator.kernels.compile import kernel
-from simulator.kernels.runs import BEGUN, Int32Array
-from simulator.kernels.state import FREE_BEGINNING, UNUSED_BEGINNING
+from simulator.kernels.runs import BEGUN, Int32Array, give_record_back, take_record
+from simulator.kernels.state import UNUSED_BEGINNING
 from simulator.steptime import IntArray
 
 INDEX: Final = 0
@@ -46,8 +46,7 @@ def forget_beginning(m: IntArray, w: Int32Array, rep: int, begun: int) -> None:
     while w[place] != begun:
         place = w[place] + NEXT
     w[place] = w[begun + NEXT]
-    w[begun + NEXT] = m[rep + FREE_BEGINNING]
-    m[rep + FREE_BEGINNING] = begun
+    give_record_back(m, w, rep + UNUSED_BEGINNING, begun, NEXT)
 
 
 @kernel
@@ -63,12 +62,7 @@ def begin_block(m: IntArray, w: Int32Array, rep: int, table: int, place: int, in
         else:
             m[-owner + TABLE_BEGUN] = NO_BEGINNING
         forget_beginning(m, w, rep, older)
-    begun = m[rep + FREE_BEGINNING]
-    if begun != NO_BEGINNING:
-        m[rep + FREE_BEGINNING] = w[begun + NEXT]
-    else:
-        begun = m[rep + UNUSED_BEGINNING]
-        m[rep + UNUSED_BEGINNING] = begun + BEGINNING_WORDS
+    begun = take_record(m, w, rep + UNUSED_BEGINNING, BEGINNING_WORDS, NEXT)
     w[begun + INDEX], w[begun + TOKENS], w[begun + OWNER] = index, tokens, -table
     w[begun + NEXT], w[begun + PLACE] = w[place], place
     w[place] = begun

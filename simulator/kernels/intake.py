@@ -6,7 +6,7 @@ if they have one, did not come out of this engine's last step. So a step with fr
 """
 
 from simulator.kernels.accounts import choose_slice, turn_bin
-from simulator.kernels.admit import anyone_waiting, take_row
+from simulator.kernels.admit import anyone_waiting
 from simulator.kernels.candidates import change_load
 from simulator.kernels.compile import kernel
 from simulator.kernels.handed import FIRST_HERE, count_transfer_wait, start_transfer, take_ended, target_tokens
@@ -14,6 +14,7 @@ from simulator.kernels.late import all_known
 from simulator.kernels.lookup import look_up
 from simulator.kernels.pool import blocks_for, give_back, take_at_admission
 from simulator.kernels.reached import list_reached
+from simulator.kernels.rows import give_row_back, take_row
 from simulator.kernels.running import join_decoding, running_count
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -31,7 +32,6 @@ from simulator.kernels.state import (
     FAR_PS,
     FREE,
     FREE_HITS,
-    FREE_ROW,
     FRESH,
     FRESH_COUNT,
     HANDED_AT,
@@ -151,8 +151,7 @@ def _let_go(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: int) 
     if m[rep + CACHING] > 0 and counts[PREEMPTIONS, request] > 0:
         forget_own(m, w, rep, row)
     m[rep + AWAY_TOKENS] -= m[row + COMPUTED]
-    m[row + NEXT] = m[rep + FREE_ROW]
-    m[rep + FREE_ROW] = row
+    give_row_back(m, rep, row)
     change_load(m, counts, rep, request, -1)
     if m[rep + END] == FAR_PS:
         list_reached(m, rep)

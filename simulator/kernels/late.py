@@ -9,13 +9,13 @@ from simulator.kernels.lines import stand_last
 from simulator.kernels.plain import rare
 from simulator.kernels.pool import blocks_for, give_back, take
 from simulator.kernels.promises import greatest_output
+from simulator.kernels.rows import give_row_back
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
     CACHING,
     CHUNK,
     COMPUTED,
     FREE,
-    FREE_ROW,
     INBOX,
     LATE_COUNT,
     LATE_ROWS,
@@ -23,7 +23,6 @@ from simulator.kernels.state import (
     LINE,
     MADE,
     MAX_LEN,
-    NEXT,
     ORDERED,
     PREEMPTIONS,
     PROFILE,
@@ -62,8 +61,7 @@ def give_up_row(m: IntArray, w: Int32Array, counts: Int32Array, rep: int, row: i
     """The request of the row, which holds no blocks any more, has ended."""
     if rare(m, rep + CACHING) > 0 and (counts[PREEMPTIONS, m[row + REQUEST]] > 0 or rare(m, rep + TABLE_WINDOWS) > 0):
         forget_own(m, w, rep, row)
-    m[row + NEXT] = m[rep + FREE_ROW]
-    m[rep + FREE_ROW] = row
+    give_row_back(m, rep, row)
 
 
 @kernel

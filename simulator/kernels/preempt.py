@@ -6,6 +6,7 @@ from simulator.kernels.lines import rejoin_line
 from simulator.kernels.plain import rare
 from simulator.kernels.pool import blocks_for, give_back
 from simulator.kernels.residue import residue
+from simulator.kernels.rows import give_row_back
 from simulator.kernels.running import growth, leave_chunks, leave_decoding, tokens_made
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -19,14 +20,12 @@ from simulator.kernels.state import (
     COMPUTED,
     DECODING,
     FREE,
-    FREE_ROW,
     LAST_AT,
     LAST_OUT,
     LAST_TOKEN,
     LINE,
     LONGEST_CHUNK,
     MADE,
-    NEXT,
     NOBODY,
     NOW,
     ORDERED,
@@ -70,8 +69,7 @@ def _stop(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: 
     if rare(m, rep + ORDERED) > 0:
         counts[PREEMPTIONS, request] += 1
         carry(m, times, counts, row, m[row + MADE], m[row + LAST_TOKEN], m[rep + NOW])
-        m[row + NEXT] = m[rep + FREE_ROW]
-        m[rep + FREE_ROW] = row
+        give_row_back(m, rep, row)
         rejoin_line(m, times, counts, rep, request)
         return
     m[row + TARGET] = counts[PROMPT, request] + m[row + MADE]

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.kernels.compile import kernel
-from simulator.kernels.state import BLOCKS, FREE, FREE_RUN, QUEUE, SHARED, UNUSED_RUN
+from simulator.kernels.state import BLOCKS, FREE, QUEUE, SHARED, UNUSED_RUN
 from simulator.steptime import IntArray
 
 Int32Array = npt.NDArray[np.int32]
@@ -43,17 +43,34 @@ NO_RUN: Final = 0
 
 
 @kernel
+def take_record(m: IntArray, w: Int32Array, unused: int, words: int, link: int) -> int:
+    """A record of so many words of w: one given back, else the next one never used.
+
+    Two words of m, from `unused` on, tell the first one never used and the last one given back; its field `link` the
+    one given back before it.
+    """
+    record = m[unused + 1]
+    if record != 0:
+        m[unused + 1] = w[record + link]
+    else:
+        record = m[unused]
+        m[unused] = record + words
+    return int(record)
+
+
+@kernel
+def give_record_back(m: IntArray, w: Int32Array, unused: int, record: int, link: int) -> None:
+    w[record + link] = m[unused + 1]
+    m[unused + 1] = record
+
+
+@kernel
 def new_run(m: IntArray, w: Int32Array, rep: int, lo: int, hi: int) -> int:
     """A record for blocks lo to hi - 1, in no list and not in the queue."""
-    run = m[rep + FREE_RUN]
-    if run != NO_RUN:
-        m[rep + FREE_RUN] = w[run + NEXT]
-    else:
-        run = m[rep + UNUSED_RUN]
-        m[rep + UNUSED_RUN] = run + RUN_WORDS
+    run = take_record(m, w, rep + UNUSED_RUN, RUN_WORDS, NEXT)
     w[run + LO], w[run + HI] = lo, hi
     w[run + HOLDERS] = w[run + HEAD] = w[run + NEXT] = w[run + UPPER] = w[run + BEGUN] = 0
-    return int(run)
+    return run
 
 
 @kernel
@@ -63,12 +80,6 @@ def empty_queue(m: IntArray, w: Int32Array, rep: int) -> None:
     w[end + BEFORE] = w[end + AFTER] = run
     w[run + BEFORE] = w[run + AFTER] = end
     w[run + HI] = m[rep + BLOCKS]
-
-
-@kernel
-def _drop_record(m: IntArray, w: Int32Array, rep: int, run: int) -> None:
-    w[run + NEXT] = m[rep + FREE_RUN]
-    m[rep + FREE_RUN] = run
 
 
 @kernel
@@ -185,4 +196,4 @@ def take_run(m: IntArray, w: Int32Array, rep: int, run: int) -> None:
     m[rep + FREE] -= w[run + HI] - w[run + LO]
     _unlink(w, run)
     lose_name(w, run)
-    _drop_record(m, w, rep, run)
+    give_record_back(m, w, rep + UNUSED_RUN, run, NEXT)

@@ -9,6 +9,7 @@ from simulator.kernels.pool import blocks_for, give_back, take
 from simulator.kernels.preempt import carry, last_token_ps
 from simulator.kernels.profiles import stall
 from simulator.kernels.promises import greatest_output, reserve, whole_output
+from simulator.kernels.rows import give_row_back
 from simulator.kernels.running import growth, leave_decoding, seats_taken, tokens_made
 from simulator.kernels.runs import Int32Array
 from simulator.kernels.state import (
@@ -25,7 +26,6 @@ from simulator.kernels.state import (
     DECODING,
     DRAFT_TOKENS,
     FREE,
-    FREE_ROW,
     FULL,
     HEAD,
     LAST_TOKEN,
@@ -286,8 +286,7 @@ def _send_back(
         stand_last(m, times, counts, rep, request, m[rep + STEPS])
     else:
         push_back(m, counts, rep + LINE, request)
-    m[row + NEXT] = m[rep + FREE_ROW]
-    m[rep + FREE_ROW] = row
+    give_row_back(m, rep, row)
 
 
 @kernel

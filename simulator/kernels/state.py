@@ -171,8 +171,7 @@ HITS: Final = 51  # what the last look-up of the waiting head found: blocks cach
 FREE_HITS: Final = 52  # and how many of them nobody holds
 # --- replica: prefix cache, offsets in w (see `prefix.py`) ----------------------------------------------------
 QUEUE: Final = 53  # end of the free queue
-UNUSED_RUN: Final = 54  # first record of a run never used, and those given back, linked by NEXT
-FREE_RUN: Final = 55
+UNUSED_RUN: Final = 54  # two words: first record of a run never used, and the last one given back
 SCRATCH: Final = 56
 HEADS: Final = 57
 SPANS: Final = 58
@@ -198,8 +197,7 @@ KV_TOKENS_HIGH: Final = 82  # tokens in held blocks x picoseconds, two words
 PEAK_TOKENS: Final = 84
 # --- replica: more of its state: hits inside blocks (see `begun.py`) ------------------------------------------------
 BEGINNINGS: Final = 85  # 0: hits are whole blocks
-UNUSED_BEGINNING: Final = 86
-FREE_BEGINNING: Final = 87
+UNUSED_BEGINNING: Final = 86  # two words, as UNUSED_RUN
 HIT_TOKENS: Final = 88  # what the last look-up of the waiting head found, in tokens
 # --- replica: its gang ------------------------------------------------------------------------------------------
 GANG: Final = 89  # record of its gang, 0: it is alone

@@ -86,21 +86,35 @@ def _make_ready(m: IntArray, w: Int32Array, rep: int, row: int, computed: int, d
 
 
 @kernel
+def _next(m: IntArray, rep: int, ahead: int, place: int, budget: int) -> tuple[int, int, int]:
+    """(Row that is scheduled next, tokens that it has computed, and may compute now); NOBODY: all have been.
+
+    `ahead` and `place`: the next of those that decode, and of the prompts; the one admitted first has precedence.
+    """
+    most = min(budget, m[rep + LONGEST_CHUNK])
+    if place < m[rep + CHUNKS] + m[rep + CHUNK_COUNT]:
+        prompt = m[place]
+        if ahead == NOBODY or m[prompt + RANK] < m[ahead + RANK]:
+            return int(prompt), int(m[prompt + COMPUTED]), int(min(m[prompt + TARGET] - m[prompt + COMPUTED], most))
+    if ahead == NOBODY:
+        return NOBODY, 0, 0
+    computed = m[ahead + BASE] + m[rep + STEPS]
+    return ahead, int(computed), int(min(1 + m[rep + DRAFT_TOKENS], m[rep + MAX_LEN] - 1 - computed, most))
+
+
+@kernel
 def _schedule_running(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
     """Tokens and blocks for those who run, in order of admission; returns the tokens left."""
     budget, decoded, place = m[rep + BUDGET], NOBODY, m[rep + CHUNKS]
     while True:
-        row = m[decoded + NEXT] if decoded != NOBODY else m[rep + HEAD]
-        prompt = m[place] if place < m[rep + CHUNKS] + m[rep + CHUNK_COUNT] else NOBODY
-        most = min(budget, m[rep + LONGEST_CHUNK])
-        if prompt != NOBODY and (row == NOBODY or m[prompt + RANK] < m[row + RANK]):
-            row, place, computed = prompt, place + 1, m[prompt + COMPUTED]
-            tokens = min(m[row + TARGET] - computed, most)
-        elif row != NOBODY:
-            decoded, computed = row, m[row + BASE] + m[rep + STEPS]
-            tokens = min(1 + m[rep + DRAFT_TOKENS], m[rep + MAX_LEN] - 1 - computed, most)
-        else:
+        ahead = m[decoded + NEXT] if decoded != NOBODY else m[rep + HEAD]
+        row, computed, tokens = _next(m, rep, ahead, place, budget)
+        if row == NOBODY:
             return int(budget)
+        if row == ahead:
+            decoded = row
+        else:
+            place += 1
         if m[rep + WINDOW_COUNT] > 0 and tokens > 0:
             _make_ready(m, w, rep, row, computed, row == decoded)
         if not _schedule(m, w, times, counts, rep, row, computed, tokens):
@@ -138,23 +152,16 @@ def _leave_out(m: IntArray, rep: int, ahead: int, place: int) -> None:
 
 @kernel
 def _schedule_by_class(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep: int) -> int:
-    """As `_schedule_running`, where the last of the worst class falls, even one that has its tokens of this step.
-
-    `ahead` and `place`: the next ones to be scheduled of those that decode, and of the prompts.
-    """
+    """As `_schedule_running`, where the last of the worst class falls, even one that has its tokens of this step."""
     budget, ahead, place = m[rep + BUDGET], m[rep + HEAD], m[rep + CHUNKS]
     while True:
-        row = ahead
-        prompt = m[place] if place < m[rep + CHUNKS] + m[rep + CHUNK_COUNT] else NOBODY
-        most = min(budget, m[rep + LONGEST_CHUNK])
-        if prompt != NOBODY and (row == NOBODY or m[prompt + RANK] < m[row + RANK]):
-            row, place, computed = prompt, place + 1, m[prompt + COMPUTED]
-            tokens = min(m[row + TARGET] - computed, most)
-        elif row != NOBODY:
-            ahead, computed = m[row + NEXT], m[row + BASE] + m[rep + STEPS]
-            tokens = min(1 + m[rep + DRAFT_TOKENS], m[rep + MAX_LEN] - 1 - computed, most)
-        else:
+        row, computed, tokens = _next(m, rep, ahead, place, budget)
+        if row == NOBODY:
             return int(budget)
+        if row == ahead:
+            ahead = m[row + NEXT]
+        else:
+            place += 1
         rank, blocks = m[row + RANK], _missing(m, rep, row, computed, tokens)
         while blocks > m[rep + FREE]:
             worst, at = _worst(m, counts, rep)
