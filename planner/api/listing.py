@@ -11,14 +11,14 @@ from planner.api.answers import REVALIDATE, answer
 from planner.api.fields import chosen_fields
 from planner.api.pagination import Row, page_by_position, page_newest_first, whole_list, within
 from planner.api.query import ListQuery, TimedQuery
-from planner.api.renderers import Csv
+from planner.api.renderers import Csv, Xlsx
 from planner.api.wire import Wire
 from planner.reports.tables import Table
 
 
-def as_csv(request: Request) -> bool:
-    """Whether the answer is to be a table."""
-    return bool(request.accepted_renderer.format == Csv.format)
+def as_table(request: Request) -> bool:
+    """Whether the answer is to be a whole table, CSV or a workbook."""
+    return request.accepted_renderer.format in (Csv.format, Xlsx.format)
 
 
 def list_rows(
@@ -26,7 +26,7 @@ def list_rows(
 ) -> HttpResponse:
     """Rows of the database, newest first unless asked otherwise. kind: what `show` makes of a row."""
     rows, oldest_first = within(rows, query), query.order == "created_at"
-    if as_csv(request):
+    if as_table(request):
         found = [_flat(show(row)) for row in whole_list(rows, oldest_first=oldest_first)]
         known = flat_columns(kind)
         return table_answer(request, Table(chosen_fields(query.fields, known), found), name)
@@ -48,7 +48,7 @@ def list_table(
 ) -> HttpResponse:
     """Rows of a fixed order. also: what a JSON page says beside them."""
     columns = chosen_fields(query.fields, table.columns)
-    if as_csv(request):
+    if as_table(request):
         return table_answer(request, Table(columns, table.rows), name, cache_control=cache_control)
     page = page_by_position(request, query, table.rows)
     items = [{column: row.get(column) for column in columns} for _, row in page.items]
@@ -57,8 +57,8 @@ def list_table(
 
 
 def table_answer(request: Request, table: Table, name: str, *, cache_control: str = REVALIDATE) -> HttpResponse:
-    """A CSV file of this name."""
-    headers = {"Content-Disposition": f'inline; filename="{name}.csv"'}
+    """A file of this name."""
+    headers = {"Content-Disposition": f'inline; filename="{name}.{request.accepted_renderer.format}"'}
     return answer(request, table, headers=headers, cache_control=cache_control)
 
 

@@ -25,7 +25,7 @@ from planner.api.query import (
     TimedQuery,
     query_parameters,
 )
-from planner.api.renderers import Csv
+from planner.api.renderers import Csv, Xlsx
 from planner.api.wire import (
     CatalogPage,
     Problem,
@@ -142,6 +142,7 @@ def header(name: str, description: str, *statuses: int) -> OpenApiParameter:
     )
 
 
+WORKBOOK = (200, Xlsx.media_type)
 ALWAYS = (
     problems.INVALID_PARAMETER,
     problems.NOT_AUTHENTICATED,
@@ -199,9 +200,10 @@ def catalog(kind: str, query: type[CatalogQuery]) -> dict[str, Any]:
         {
             (200, "application/json"): json_answer(CatalogPage, "Rows in a fixed order.", page=page),
             (200, "text/csv"): table,
+            WORKBOOK: OpenApiResponse(OpenApiTypes.BINARY, description="The same as a workbook."),
         },
         query=query,
-        formats=("json", "csv"),
+        formats=("json", "csv", "xlsx"),
         headers=(LINK,),
     )
 
@@ -211,6 +213,7 @@ def listed(page: type[BaseModel], description: str, example: dict[str, Any]) -> 
     return {
         (200, "application/json"): json_answer(page, description, page=example),
         (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="The whole list; objects become columns."),
+        WORKBOOK: OpenApiResponse(OpenApiTypes.BINARY, description="The same as a workbook."),
     }
 
 
@@ -224,9 +227,10 @@ def run_table(name: str) -> dict[str, Any]:
         {
             (200, "application/json"): json_answer(TablePage, "Flat rows in a fixed order.", page=example),
             (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="The whole table."),
+            WORKBOOK: OpenApiResponse(OpenApiTypes.BINARY, description="The same as a workbook."),
         },
         query=ListQuery,
-        formats=("json", "csv"),
+        formats=("json", "csv", "xlsx"),
         also=(problems.NOT_FOUND, problems.NO_REPORT),
         headers=(LINK,),
     )
@@ -237,7 +241,7 @@ RUN_LIST = reading(
     "List runs",
     listed(RunPage, "Runs.", examples.RUN_PAGE),
     query=RunListQuery,
-    formats=("json", "csv"),
+    formats=("json", "csv", "xlsx"),
     also=(problems.TOO_MANY_ROWS,),
     headers=(LINK,),
 )
@@ -253,11 +257,13 @@ RUN_REPORT = reading(
     "runs_report",
     "Read the report of a run",
     {
-        200: json_answer(
+        (200, "application/json"): json_answer(
             {"$ref": "#/components/schemas/Report"}, "The report, byte for byte as `manage.py plan --json` prints it."
-        )
+        ),
+        WORKBOOK: OpenApiResponse(OpenApiTypes.BINARY, description="A workbook whose money is live formulas."),
     },
     query=ReportQuery,
+    formats=("json", "xlsx"),
     also=(problems.NOT_FOUND, problems.NO_REPORT),
     headers=(header("Retry-After", "Seconds until it is worth asking again, while the run is unfinished.", 409),),
 )
@@ -317,7 +323,7 @@ SCENARIO_LIST = reading(
     "List saved scenarios",
     listed(ScenarioPage, "Scenarios.", examples.SCENARIO_PAGE),
     query=TimedQuery,
-    formats=("json", "csv"),
+    formats=("json", "csv", "xlsx"),
     also=(problems.TOO_MANY_ROWS,),
     headers=(LINK,),
 )

@@ -136,7 +136,7 @@ LINK_LIST = reading(
     "List link tokens",
     listed(LinkPage, "Link tokens.", examples.LINK_PAGE),
     query=TimedQuery,
-    formats=("json", "csv"),
+    formats=("json", "csv", "xlsx"),
     also=(problems.TOO_MANY_ROWS,),
     headers=(LINK,),
 )

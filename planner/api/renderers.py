@@ -11,6 +11,7 @@ from uuid import UUID
 from rest_framework.renderers import BaseRenderer
 
 from planner.reports.tables import Table
+from planner.reports.xlsx_book import workbook_of_table
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -43,6 +44,28 @@ class Csv(BaseRenderer):
             writer.writerow(data.columns)
         writer.writerows([_cell(row.get(column)) for column in data.columns] for row in data.rows)
         return out.getvalue().encode()
+
+
+class Xlsx(BaseRenderer):
+    """Names the format of workbooks; views hand over finished bytes, or a table."""
+
+    media_type = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    format = "xlsx"
+    charset = None
+    render_style = "binary"
+
+    def render(self, data: Table, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
+        rows = [{name: _xlsx_value(row.get(name)) for name in data.columns} for row in data.rows]
+        return workbook_of_table("table", Table(data.columns, rows))
+
+
+def _xlsx_value(value: Any) -> Any:
+    """Numbers and truth values as they are, all else as CSV writes it, without its apostrophe: cells have a type."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Decimal):
+        return float(value)
+    return value if isinstance(value, str) else _cell(value)
 
 
 def _cell(value: Any) -> str:

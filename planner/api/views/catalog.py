@@ -25,7 +25,7 @@ from planner.api.query import (
     ModelsQuery,
     read_query,
 )
-from planner.api.renderers import Csv, Json
+from planner.api.renderers import Csv, Json, Xlsx
 from planner.api.views.base import ApiView
 from planner.api.wire import Fault
 from planner.planning.errors import show
@@ -39,7 +39,7 @@ class CatalogView(ApiView):
 
     kind: ClassVar[str]
     query: ClassVar[type[CatalogQuery]]
-    renderer_classes = [Json, Csv]
+    renderer_classes = [Json, Csv, Xlsx]
 
     def get(self, request: Request) -> HttpResponse:
         query = read_query(request, self.query)

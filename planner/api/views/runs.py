@@ -18,13 +18,14 @@ from planner.api.fields import chosen_fields
 from planner.api.listing import list_rows, list_table
 from planner.api.problems import IDEMPOTENCY_CONFLICT, INVALID_PARAMETER, NO_REPORT, ApiProblem
 from planner.api.query import ListQuery, NoQuery, ReportQuery, RunListQuery, RunQuery, read_query
-from planner.api.renderers import Csv, Json
+from planner.api.renderers import Csv, Json, Xlsx
 from planner.api.scenario_body import request_sha256, scenario_to_run
 from planner.api.throttles import EveryRequest, NewRuns
 from planner.api.views.base import ApiView
 from planner.api.waiting import wait_while
 from planner.api.wire import Fault, RunDetail, RunFailure, RunLinks, RunSummary, ScenarioRef
 from planner.planning.errors import show
+from planner.reports.export_xlsx import report_xlsx
 from planner.reports.tables import TABLES
 from planner.runs.models import FINAL_STATES, Run, State
 from planner.runs.selectors import run_get, run_report_bytes, runs_of
@@ -41,7 +42,7 @@ class RunList(ApiView):
 
     scopes: ClassVar = {"POST": Scope.RUN}
     throttle_classes = [EveryRequest, NewRuns]
-    renderer_classes = [Json, Csv]
+    renderer_classes = [Json, Csv, Xlsx]
 
     @extend_schema(**openapi.RUN_LIST)
     def get(self, request: Request) -> HttpResponse:
@@ -98,12 +99,17 @@ class RunItem(ApiView):
 
 
 class RunReport(ApiView):
-    """The report of one run: its bytes, or of some sections the same serialisation."""
+    """The report of one run: its bytes, of some sections the same serialisation, or all of it as a workbook."""
+
+    renderer_classes = [Json, Xlsx]
 
     @extend_schema(**openapi.RUN_REPORT)
     def get(self, request: Request, run_id: UUID) -> HttpResponse:
         query = read_query(request, ReportQuery)
         stored = _report(self.caller.team, run_id)
+        if request.accepted_renderer.format == Xlsx.format:
+            headers = {"Content-Disposition": f'attachment; filename="report-{run_id}.xlsx"'}
+            return answer_bytes(request, report_xlsx(json.loads(stored)), Xlsx.media_type, headers=headers)
         if query.fields is None:
             return answer_bytes(request, stored, "application/json")
         report = json.loads(stored)
@@ -115,7 +121,7 @@ class RunReport(ApiView):
 class RunTable(ApiView):
     """One table of a run's report."""
 
-    renderer_classes = [Json, Csv]
+    renderer_classes = [Json, Csv, Xlsx]
     table: ClassVar[str]
 
     def get(self, request: Request, run_id: UUID) -> HttpResponse:

@@ -15,7 +15,7 @@ from planner.api.answers import answer
 from planner.api.body import read_json_body
 from planner.api.listing import list_rows
 from planner.api.query import NoQuery, TimedQuery, read_query
-from planner.api.renderers import Csv, Json
+from planner.api.renderers import Csv, Json, Xlsx
 from planner.api.scenario_body import read_scenario
 from planner.api.views.base import ApiView
 from planner.api.wire import ScenarioDetail, ScenarioSummary, ValidScenario, VersionSummary
@@ -30,7 +30,7 @@ MAX_VERSIONS = 100
 class ScenarioList(ApiView):
     """All saved scenarios of the team."""
 
-    renderer_classes = [Json, Csv]
+    renderer_classes = [Json, Csv, Xlsx]
 
     @extend_schema(**openapi.SCENARIO_LIST)
     def get(self, request: Request) -> HttpResponse:

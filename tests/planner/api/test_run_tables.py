@@ -5,9 +5,11 @@ import io
 import json
 from typing import Any
 
+import openpyxl
 import pytest
 
 from planner import planning
+from planner.reports.export_xlsx import report_xlsx
 from planner.reports.tables import TABLES
 from planner.runs.models import Run, State
 from planner.teams.models import User
@@ -92,3 +94,20 @@ def test_sections_of_a_report_are_chosen(api: Api, run: str) -> None:
     assert json.loads(response.content) == {name: example()[name] for name in ("verdict", "cost")}
     assert api.get(f"/runs/{run}/report?fields=verdict", If_None_Match=response["ETag"]).status_code == 200
     problem(api.get(f"/runs/{run}/report?fields=colour"), 400, "invalid-parameter")
+
+
+def test_a_report_is_a_workbook_too(api: Api, run: str) -> None:
+    first = api.get(f"/runs/{run}/report?format=xlsx")
+    assert first.content == report_xlsx(example())
+    assert first["Content-Type"] == "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    assert first["Content-Disposition"].endswith('.xlsx"')
+    assert api.get(f"/runs/{run}/report?format=xlsx", If_None_Match=first["ETag"]).status_code == 304
+
+
+@pytest.mark.parametrize("path", ["/runs", "/scenarios", "/sheets/links", "/catalog/api-prices", "candidates"])
+def test_every_list_is_a_workbook(api: Api, run: str, path: str) -> None:
+    full = path if path.startswith("/") else f"/runs/{run}/{path}"
+    sheet = openpyxl.load_workbook(io.BytesIO(api.get(f"{full}?format=xlsx").content)).active
+    found = table(api.get(f"{full}?format=csv"))
+    assert [cell.value for cell in sheet[1]] == found[0]
+    assert sheet.max_row == len(found)
