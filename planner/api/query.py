@@ -26,6 +26,8 @@ _CODES = {
     "extra_forbidden": ("unknown_parameter", "a parameter of this address", "There is no such parameter here."),
     "int_parsing": ("not_whole", "a whole number", "It must be a whole number."),
     "int_parsing_size": ("not_whole", "a whole number", "It must be a whole number."),
+    "float_parsing": ("not_a_number", "a number", "It must be a number."),
+    "finite_number": ("not_a_number", "a number", "It must be a number."),
     "missing": ("missing", "required", "It is required."),
 }
 
@@ -163,6 +165,9 @@ def _translate(error: dict[str, Any]) -> Fault:
     given = show(name if kind == "extra_forbidden" else error.get("input"))
     if kind in _CODES:
         code, allowed, detail = _CODES[kind]
+    elif kind == "greater_than":
+        allowed, code = f"above {ctx['gt']}", "out_of_range"
+        detail = f"It must be {allowed}."
     elif kind in ("greater_than_equal", "less_than_equal"):
         allowed = f"at {'least' if kind.startswith('greater') else 'most'} {ctx.get('ge', ctx.get('le'))}"
         code, detail = "out_of_range", f"It must be {allowed}."
@@ -183,13 +188,15 @@ def _fault(name: str, code: str, given: str, allowed: str, detail: str) -> Fault
 
 def query_parameters(model: type[Query], *, formats: tuple[str, ...] = ("json",)) -> list[OpenApiParameter]:
     """The OpenAPI parameters of a query model, with the two that every GET takes."""
-    properties = model.model_json_schema()["properties"] if model.model_fields else {}
+    schema_of_all = model.model_json_schema() if model.model_fields else {}
+    properties = schema_of_all.get("properties", {})
+    required = model.needed | set(schema_of_all.get("required", ()))
     own = [
         OpenApiParameter(
             name,
             _parameter_schema(schema),
             OpenApiParameter.QUERY,
-            required=name in model.needed,
+            required=name in required,
             description=schema.get("description", ""),
         )
         for name, schema in properties.items()

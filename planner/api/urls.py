@@ -3,6 +3,7 @@
 from django.urls import URLPattern, path, re_path
 from rest_framework.views import APIView
 
+from planner.api.views.calculators import CALCULATORS, LessonCalculator
 from planner.api.views.catalog import Accelerators, ApiPrices, GpuPrices, Models
 from planner.api.views.estimates import EstimateBatch, EstimateOne
 from planner.api.views.runs import RunItem, RunList, RunReport, run_table
@@ -27,6 +28,8 @@ urlpatterns: list[URLPattern] = [
     *_both("scenarios/<uuid:scenario_id>", ScenarioItem, "scenario"),
     *_both("estimates", EstimateOne, "estimates"),
     *_both("estimates/batch", EstimateBatch, "estimates-batch"),
+    *(pattern for name, view in CALCULATORS.items() for pattern in _both(f"calculators/{name}", view, f"calc-{name}")),
+    *_both("calculators/lesson", LessonCalculator, "calc-lesson"),
     *_both("sheets/estimate", SheetEstimate, "sheet-estimate"),
     *_both("sheets/links", SheetLinks, "sheet-links"),
     *_both("sheets/links/<int:link_id>", SheetLink, "sheet-link"),

@@ -6,14 +6,13 @@ from typing import Any, ClassVar
 from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
 from planner import planning
 from planner.api import openapi_estimates as openapi
-from planner.api.answers import ONE_MINUTE, answer, answer_bytes
-from planner.api.authentication import BasicTokenAuthentication, BearerTokenAuthentication, LinkTokenAuthentication
+from planner.api.answers import answer
+from planner.api.cells import CellView, row_answer
 from planner.api.estimating import cells
 from planner.api.fields import chosen_fields
 from planner.api.flat_scenario import FlatInvalid, scenario_from_flat
@@ -25,7 +24,6 @@ from planner.api.sheet_query import SheetQuery
 from planner.api.small_body import read_body
 from planner.api.views.base import ApiView
 from planner.api.wire import Fault, LinkCreated, LinkRequest, LinkSummary
-from planner.reports.tables import Table
 from planner.teams.models import LinkToken, Scope
 from planner.teams.selectors import link_tokens_of
 from planner.teams.services import link_token_create, token_revoke
@@ -33,36 +31,20 @@ from planner.teams.services import link_token_create, token_revoke
 PATH = "/api/v1/sheets/links"
 
 
-class SheetEstimate(ApiView):
+class SheetEstimate(CellView):
     """The estimate as one row, or one cell; nothing is stored."""
-
-    authentication_classes = [
-        BasicTokenAuthentication,
-        BearerTokenAuthentication,
-        LinkTokenAuthentication,
-        SessionAuthentication,
-    ]
-    renderer_classes = [Csv, Json]
 
     @extend_schema(**openapi.SHEET_ESTIMATE)
     def get(self, request: Request) -> HttpResponse:
         query = read_query(request, SheetQuery)
-        columns = chosen_fields(query.fields, tuple(planning.ESTIMATE_COLUMNS))
+        chosen_fields(query.fields, tuple(planning.ESTIMATE_COLUMNS))  # a wrong column is told before it is computed
         given = query.model_dump(exclude={"fields", "header"}, exclude_none=True)
         try:
             scenario = scenario_from_flat(given, today=timezone.now().date())
         except FlatInvalid as error:
             faults = [Fault(**{**e.as_dict(), "pointer": f"?{e.pointer}"}) for e in error.errors]
             raise ApiProblem(INVALID_PARAMETER, "These parameters make no scenario.", errors=faults) from None
-        found = cells(scenario)
-        row = {name: found[name] for name in columns}
-        headers = {"Referrer-Policy": "no-referrer"}
-        if request.accepted_renderer.format == Json.format:
-            return answer(request, row, headers=headers, cache_control=ONE_MINUTE)
-        body = Csv().render(Table(columns, [row]), header=query.header == "1")
-        if query.header == "0" and len(columns) == 1:
-            body = body.removesuffix(b"\r\n")
-        return answer_bytes(request, body, "text/csv; charset=utf-8", headers=headers, cache_control=ONE_MINUTE)
+        return row_answer(request, query, cells(scenario))
 
 
 class SheetLinks(ApiView):

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.utils import timezone
@@ -14,7 +15,7 @@ from planner.runs.models import Run
 from planner.teams.models import ApiToken, Role, User
 from planner.teams.services import link_token_create, token_create, token_revoke
 from tests.factories import add_member, make_run, make_scenario, make_token, make_user, scenario_dict, team_of
-from tests.planner.api.flat import QUESTION, cell
+from tests.planner.api.flat import CALCULATIONS, QUESTION, cell
 from tests.planner.api.support import Api, problem
 
 
@@ -46,6 +47,8 @@ ENDPOINTS = [
     Endpoint("POST", "/estimates/batch", "read", 200, {"rows": [QUESTION]}),
     Endpoint("GET", cell(), "read", 200),
     Endpoint("GET", "/sheets/links", "read", 200),
+    *(Endpoint("GET", f"/calculators/{name}?{urlencode(query)}", "read", 200) for name, query in CALCULATIONS.items()),
+    Endpoint("POST", "/calculators/lesson", "read", 200, {"slots": 1, "requests": [{"output_tokens": 1}]}),
     Endpoint("POST", "/sheets/links", "write", 201, {"name": "A sheet"}),
     Endpoint("DELETE", "/sheets/links/{link}", "write", 204),
     *(
@@ -54,7 +57,7 @@ ENDPOINTS = [
     ),
 ]
 OF_ONE_THING = [endpoint for endpoint in ENDPOINTS if "{" in endpoint.path]
-OF_NO_TEAM = ("/catalog", "/sheets/estimate")
+OF_NO_TEAM = ("/catalog", "/sheets/estimate", "/calculators")
 PUBLIC = {"openapi.json", "docs", ""}
 each = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=str)
 
