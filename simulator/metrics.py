@@ -72,7 +72,9 @@ class Latency:
     withheld: Mapping[str, str]
 
     def percentile_ms(self, percentile: int) -> float | None:
-        """p50, p90, p95 or p99 by number."""
+        """p50, p90, p95 or p99 by number; SimulatorError for another."""
+        if percentile not in PERCENTILES:
+            raise SimulatorError("unknown_percentile", "percentile", f"must be 50, 90, 95 or 99, got {percentile!r}")
         return {50: self.p50_ms, 90: self.p90_ms, 95: self.p95_ms, 99: self.p99_ms}[percentile]
 
 

@@ -154,13 +154,16 @@ class Workload:
         return int(self.arrival_ps.size)
 
     def column(self, name: str) -> IntArray:
-        """The optional column of this name, or its default for every request."""
+        """The optional column of this name, or its default for every request; SimulatorError for another name."""
+        if name not in tuple(OPTIONAL_COLUMNS):
+            known = ", ".join(OPTIONAL_COLUMNS)
+            raise SimulatorError("unknown_column", "name", f"must be one of {known}, got {name!r}")
         values: IntArray | None = getattr(self, name)
         return np.full(len(self), OPTIONAL_COLUMNS[name].default, np.int64) if values is None else values
 
     def head(self, count: int) -> "Workload":
         """The first `count` requests as a workload of their own."""
-        return self.take(slice(count))
+        return self.take(slice(require_int("count", count, 1)))
 
     def take(self, which: npt.ArrayLike | slice) -> "Workload":
         """The requests of these numbers (rising), or of a slice, with all their columns.

@@ -58,14 +58,14 @@ class RateCurve:
 
     def expected(self, time_s: npt.ArrayLike) -> FloatArray:
         """Λ(t): the requests expected from 0 to each time."""
-        times = np.asarray(time_s, np.float64)
+        times = number_array("time_s", time_s)
         passes = np.floor(times / self.period_s) if self.repeats else np.zeros_like(times)
         within = np.interp(times - passes * self.period_s, *self._knots())
         return np.asarray(passes * self.period_requests + within, np.float64)
 
     def time_s(self, expected: npt.ArrayLike) -> FloatArray:
         """Λ⁻¹(u), the later end where the rate is 0; infinite beyond the end of a curve that does not repeat."""
-        requests = np.asarray(expected, np.float64)
+        requests = number_array("expected", expected)
         seconds, sums = self._knots()
         if not self.repeats:
             return np.interp(requests, sums, seconds, right=np.inf)

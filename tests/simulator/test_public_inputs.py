@@ -262,6 +262,15 @@ def test_what_is_no_such_thing_is_refused(name: str, function: Callable[..., Any
         lambda: simulator.EngineConfig(**ENGINE, order="fair", tenant_weights=3),  # type: ignore[arg-type]
         lambda: simulator.Fleet((CONFIG,)),  # type: ignore[arg-type]
         lambda: simulator.Workload([[1], [2, 3]], ONES, ONES),  # type: ignore[arg-type]
+        lambda: LOAD.head("two"),  # type: ignore[arg-type]
+        lambda: LOAD.take([[0], [1]]),
+        lambda: LOAD.take([COUNT]),
+        lambda: LOAD.sent_at("now"),
+        lambda: LOAD.column("colour"),
+        lambda: CURVE.expected(["a"]),
+        lambda: CURVE.time_s([[1.0], [1.0, 2.0]]),
+        lambda: CURVE.rates_until("tomorrow"),  # type: ignore[arg-type]
+        lambda: simulator.summarise(LOG).ttft.percentile_ms(42),
     ],
 )  # fmt: skip
 def test_values_that_fit_nothing_are_refused(make: Callable[[], object]) -> None:
