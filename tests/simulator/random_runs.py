@@ -356,10 +356,7 @@ def disaggregated_runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[Fl
         scheduler = "vllm_v1" if pool.config.scheduler == "static" else pool.config.scheduler
         times = replace(pool.step_time, tokens_ps=pool.step_time.tokens_ps + 1)
         several.append(replace(pool, config=replace(pool.config, scheduler=scheduler), step_time=times, role=role))
-    paces = [pool.step_time.tokens_ps.mean() for pool in several]
-    if max(paces) > 1000 * min(paces):
-        # Prompts that begin too early fall, and begin again, until KV has left: here in thousands of millions of steps.
-        several = [replace(pool, config=replace(pool.config, reserve_full_isl=True)) for pool in several]
+    several = _of_like_pace(several)
     fleet = Fleet(
         tuple(several),
         router,
@@ -368,6 +365,17 @@ def disaggregated_runs(draw: st.DrawFn, caching: bool | None = None) -> tuple[Fl
         admission=draw(admissions(several[0].step_time)) if draw(st.booleans()) else NO_LIMITS,
     )
     return fleet, draw(fleet_workloads(fleet.pools))
+
+
+def _of_like_pace(several: list[Pool]) -> list[Pool]:
+    """No pool's steps are a hundred times as long as another's: a prompt that does not fit beside blocks whose KV has
+    not left yet falls and begins anew in every step until then, which could be thousands of millions of steps."""
+    paces = [pool.step_time.tokens_ps.mean() for pool in several]
+    factors = [max(1, int(max(paces) / (100 * pace))) for pace in paces]
+    return [
+        replace(pool, step_time=replace(pool.step_time, tokens_ps=pool.step_time.tokens_ps * factor))
+        for pool, factor in zip(several, factors, strict=True)
+    ]
 
 
 @st.composite
