@@ -1,0 +1,243 @@
+"""The Python client and its command against a live server."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django.live_server_helper import LiveServer
+from staircase_client import ApiError, Client, RunFailed, WaitTimeout, cli
+from staircase_client.http import Answer
+
+from planner import planning
+from planner.api.views import runs
+from planner.runs.models import Run, State
+from tests.factories import make_run, make_token, make_user, scenario_dict
+from tests.planner.api.flat import CALCULATIONS, QUESTION
+from tests.planner.reports.example import example, infeasible_example
+
+pytestmark = pytest.mark.django_db(transaction=True)
+IMPOSSIBLE = scenario_dict(slo={"tpot_p95_ms": 1.5})
+
+
+@pytest.fixture
+def token() -> str:
+    return make_token(make_user(), "run")[1]
+
+
+@pytest.fixture
+def client(live_server: LiveServer, token: str) -> Client:
+    return Client(live_server.url, token)
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Ends every run that is waited for, with this report or in this state."""
+    ends: dict[str, Any] = {"state": State.DONE, "report": planning.report_bytes(example()).decode()}
+    monkeypatch.setattr(runs, "wait_while", lambda *_: Run.objects.update(**ends))
+    return ends
+
+
+def test_a_plan_is_waited_for_and_has_its_verdict(client: Client, worker: dict[str, Any]) -> None:
+    seen: list[str] = []
+    run = client.plan(scenario_dict(), idempotency_key="once")
+    report = run.wait(on_progress=lambda run: seen.append(run.state))
+    assert report.raw == example()
+    assert report.verdict.sentence == str(report.verdict) == example()["verdict"]["sentence"]
+    assert report.verdict.saving_usd_per_month == example()["verdict"]["saving_usd_per_month"]["mid"]
+    assert report.recommended is not None
+    assert report.recommended["id"] == example()["recommended"]["candidate"]
+    assert report.values["usd_per_month"] == example()["cost"]["usd_per_month"]["mid"]
+    assert report.values["ttft_p95_ms"] == report.recommended["slo"][0]["predicted"]
+    assert seen == ["done"]
+    assert client.plan(scenario_dict(), idempotency_key="once").id == run.id
+
+
+def test_a_run_that_fails_or_lasts_says_so(client: Client, worker: dict[str, Any]) -> None:
+    worker.update(state=State.FAILED, report="", failure={"code": "worker_lost", "detail": "Three workers died."})
+    with pytest.raises(RunFailed, match="Three workers died"):
+        client.plan(scenario_dict()).wait()
+    worker.update(state=State.RUNNING, failure=None)
+    with pytest.raises(WaitTimeout):
+        client.plan(scenario_dict(seed=2)).wait(timeout_s=0.2)
+
+
+def test_a_run_is_cancelled_and_listed(client: Client) -> None:
+    run = client.plan(scenario_dict())
+    run.cancel()
+    assert run.refresh().state == "cancelled"
+    assert [found.id for found in client.runs(state="cancelled")] == [run.id]
+    assert list(client.runs(state="done")) == []
+    assert client.run(run.id).raw == run.raw
+
+
+def test_lists_go_through_all_pages(client: Client, token: str) -> None:
+    assert len(list(client.catalog("models", limit=7))) == len(planning.catalog_listing("models", _day()))
+    prices = list(client.catalog("gpu-prices", gpu="H100-SXM5-80GB", priced_at="2026-11-30"))
+    assert {row["gpu"] for row in prices} == {"H100-SXM5-80GB"}
+    assert list(client.scenarios()) == []
+
+
+def _day() -> Any:
+    return planning.parse_scenario(scenario_dict()).priced_at
+
+
+def test_an_estimate_has_the_same_names(client: Client) -> None:
+    found = client.estimate(scenario_dict())
+    assert found.raw == planning.estimate_scenario(planning.parse_scenario(scenario_dict()))
+    assert found.feasible
+    assert found.recommended is not None
+    assert found.values["usd_per_month"] == found.recommended["usd_per_month"]["mid"]
+    assert 0 < found.values["utilisation_ratio"] < 1
+    assert set(found.values) >= {"usd_per_mtok", "gpus", "ttft_p95_ms", "tpot_p95_ms"}
+    assert client.estimate(IMPOSSIBLE).values == {}
+
+
+def test_rows_cells_and_calculators(client: Client) -> None:
+    good, bad = client.estimate_rows([QUESTION, {"model": "x"}], fields=["monthly_cost_usd"])
+    cells = client.cells(**QUESTION)
+    assert good["cells"] == {"monthly_cost_usd": cells["monthly_cost_usd"]}
+    assert bad["cells"] is None
+    assert bad["errors"]
+    assert client.calculate("littles-law", **CALCULATIONS["littles-law"])["result"]["concurrency_p95"] == 22
+    assert client.validate(scenario_dict())["scenario"]["seed"] == 1
+
+
+def test_every_fault_comes_with_the_error(client: Client, live_server: LiveServer) -> None:
+    with pytest.raises(ApiError) as caught:
+        client.plan(scenario_dict(slo={"ttft_p95_ms": 1}, colour="red"))
+    error = caught.value
+    assert (error.status, error.kind, error.invalid) == (422, "invalid-scenario", True)
+    assert {fault.pointer for fault in error.faults} == {"/slo/ttft_p95_ms", "/colour"}
+    assert error.request_id
+    with pytest.raises(ApiError) as caught:
+        Client(live_server.url, "stc_wrong").estimate(scenario_dict())
+    assert (caught.value.status, caught.value.invalid) == (401, False)
+
+
+def test_a_server_that_is_not_there_is_told(token: str) -> None:
+    with pytest.raises(ApiError, match="cannot reach") as caught:
+        Client("http://127.0.0.1:9", token).validate({})
+    assert caught.value.status == 0
+    with pytest.raises(ValueError):
+        Client("ftp://127.0.0.1", token)
+
+
+def test_a_refusal_for_load_is_waited_out_and_sent_again() -> None:
+    answers = [Answer(429, {"retry-after": "0"}, b"{}"), Answer(503, {"retry-after": "0"}, b""), Answer(200, {}, b"{}")]
+    sent: list[str] = []
+
+    def send(method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout_s: float) -> Answer:
+        sent.append(method)
+        return answers[len(sent) - 1]
+
+    assert Client("http://x", "t", send=send).validate({}) == {}
+    assert sent == ["POST"] * 3
+
+
+def test_a_refusal_longer_than_the_patience_is_raised() -> None:
+    def send(*_: Any) -> Answer:
+        return Answer(429, {"retry-after": "61"}, b"{}")
+
+    with pytest.raises(ApiError) as caught:
+        Client("http://x", "t", send=send, timeout_s=60).validate({})
+    assert caught.value.status == 429
+
+
+def test_no_repr_shows_the_token(client: Client, token: str) -> None:
+    assert token not in repr(client) + repr(vars(client))
+
+
+@pytest.fixture
+def command(
+    live_server: LiveServer,
+    token: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Any:
+    """Runs the command on a scenario: its exit code, and what it printed."""
+    monkeypatch.setenv("STAIRCASE_URL", live_server.url)
+    monkeypatch.setenv("STAIRCASE_TOKEN", token)
+
+    def run(kind: str, scenario: Any, *options: str) -> tuple[int, str, str]:
+        file = tmp_path / "scenario.json"
+        file.write_text(scenario if isinstance(scenario, str) else json.dumps(scenario))
+        with pytest.raises(SystemExit) as ended:
+            cli.main([kind, str(file), *options])
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out, printed.err
+
+    return run
+
+
+def test_thresholds_that_hold_let_the_build_pass(command: Any, worker: dict[str, Any]) -> None:
+    code, out, _ = command("plan", scenario_dict(), "--max", "ttft_p95_ms=800", "--max", "usd_per_mtok=2.5", "--json")
+    found = json.loads(out)
+    assert (code, found["exit"]) == (0, 0)
+    assert [(item["name"], item["holds"]) for item in found["thresholds"]] == [
+        ("ttft_p95_ms", True),
+        ("usd_per_mtok", True),
+    ]
+    assert found["run"] == str(Run.objects.get().pk)
+    assert found["values"]["gpus"] == example()["recommended"]["gpus"]
+
+
+@pytest.mark.parametrize("limit", [["--max", "usd_per_mtok=0.01"], ["--min", "capacity_rps=1e6"]])
+def test_a_threshold_that_is_exceeded_fails_the_build(command: Any, limit: list[str]) -> None:
+    code, out, _ = command("estimate", scenario_dict(), *limit)
+    assert code == 1
+    assert "FAIL" in out
+
+
+def test_no_candidate_has_a_code_of_its_own(command: Any, worker: dict[str, Any]) -> None:
+    assert command("estimate", IMPOSSIBLE)[0] == 3
+    worker["report"] = planning.report_bytes(infeasible_example()).decode()
+    code, out, _ = command("plan", scenario_dict(), "--json")
+    assert code == 3
+    assert json.loads(out)["errors"][0]["detail"] == infeasible_example()["verdict"]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "options"),
+    [
+        (scenario_dict(colour="red"), []),
+        ("{", []),
+        ("[]", []),
+        (scenario_dict(), ["--max", "ttft_p95_ms"]),
+        (scenario_dict(), ["--max", "colour=1"]),
+        (scenario_dict(), ["--url", "ftp://x"]),
+    ],
+)
+def test_what_is_not_valid_is_told(command: Any, scenario: Any, options: list[str]) -> None:
+    code, out, _ = command("estimate", scenario, *options, "--json")
+    assert code == 2
+    assert json.loads(out)["errors"]
+
+
+def test_a_server_that_fails_is_no_fault_of_the_scenario(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert command("estimate", scenario_dict(), "--url", "http://127.0.0.1:9")[0] == 4
+    monkeypatch.setenv("STAIRCASE_TOKEN", "stc_wrong")
+    assert command("estimate", scenario_dict())[0] == 4
+    monkeypatch.delenv("STAIRCASE_TOKEN")
+    assert command("estimate", scenario_dict())[0] == 2
+
+
+def test_it_runs_as_a_module_and_needs_nothing_but_python(live_server: LiveServer, token: str) -> None:
+    folder = Path(__file__).parents[2] / "clients" / "python"
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); from staircase_client.cli import main; main()"
+    command = [sys.executable, "-I", "-S", "-c", code, "estimate", "-", "--url", live_server.url, "--json"]
+    done = subprocess.run(command, input=json.dumps(scenario_dict()), env={"STAIRCASE_TOKEN": token}, text=True,
+                          capture_output=True, timeout=60)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["values"]["gpus"] >= 1
+
+
+def test_a_run_of_another_team_is_not_found(client: Client) -> None:
+    other = make_run(make_user())
+    with pytest.raises(ApiError) as caught:
+        client.run(str(other.pk))
+    assert caught.value.status == 404
