@@ -14,6 +14,8 @@ COPY costmodel costmodel
 COPY simulator simulator
 COPY planner planner
 COPY templates templates
+COPY docs/api.md docs/api.md
+COPY docs/spreadsheets.md docs/spreadsheets.md
 ENV PATH=/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \

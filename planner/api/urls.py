@@ -8,7 +8,7 @@ from planner.api.views.catalog import Accelerators, ApiPrices, GpuPrices, Models
 from planner.api.views.estimates import EstimateBatch, EstimateOne
 from planner.api.views.runs import RunItem, RunList, RunReport, run_table
 from planner.api.views.scenarios import ScenarioCheck, ScenarioItem, ScenarioList
-from planner.api.views.service import Manual, OpenApiDocument, UnknownAddress
+from planner.api.views.service import Manual, OpenApiDocument, Spreadsheets, UnknownAddress
 from planner.api.views.sheets import SheetEstimate, SheetLink, SheetLinks
 from planner.reports.tables import TABLES
 
@@ -39,5 +39,6 @@ urlpatterns: list[URLPattern] = [
     *_both("catalog/api-prices", ApiPrices, "catalog-api-prices"),
     *_both("openapi.json", OpenApiDocument, "openapi"),
     *_both("docs", Manual, "docs"),
+    *_both("docs/spreadsheets", Spreadsheets, "docs-spreadsheets"),
     re_path(r"", UnknownAddress.as_view()),
 ]

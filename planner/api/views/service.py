@@ -15,6 +15,8 @@ from planner.settings.env import PROJECT_DIR
 
 OPENAPI_FILE = Path(__file__).resolve().parents[1] / "openapi.json"
 MANUAL_FILE = PROJECT_DIR / "docs" / "api.md"
+SHEETS_FILE = PROJECT_DIR / "docs" / "spreadsheets.md"
+SAMPLE_SERVER = "http://127.0.0.1:8000"
 
 
 class PublicView(APIView):
@@ -42,6 +44,17 @@ class Manual(PublicView):
     def get(self, request: Request) -> HttpResponse:
         read_query(request, NoQuery)
         return answer_bytes(request, MANUAL_FILE.read_bytes(), "text/plain; charset=utf-8", cache_control=ONE_MINUTE)
+
+
+@extend_schema(exclude=True)
+class Spreadsheets(PublicView):
+    """docs/spreadsheets.md as text, its samples with the address that the reader came by."""
+
+    def get(self, request: Request) -> HttpResponse:
+        read_query(request, NoQuery)
+        here = request.build_absolute_uri("/").rstrip("/")
+        page = SHEETS_FILE.read_text(encoding="utf-8").replace(SAMPLE_SERVER, here)
+        return answer_bytes(request, page.encode(), "text/plain; charset=utf-8", cache_control=ONE_MINUTE)
 
 
 @extend_schema(exclude=True)
