@@ -7,7 +7,8 @@ from pydantic import Field
 from planner.api.cells import CellQuery
 from planner.api.wire import Wire
 
-Positive = Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)]
+Rate = Annotated[float, Field(ge=1e-3, le=1e12, allow_inf_nan=False)]
+HourlyUsd = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
 Tokens = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
@@ -47,26 +48,24 @@ class LittlesLawQuery(CellQuery):
 class CostPerMtokQuery(CellQuery):
     """Cost of a million tokens."""
 
-    usd_per_hour: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] = Field(description="Price of an hour.")
-    tokens_per_s: Positive = Field(description="Tokens per second at full load.")
-    utilisation_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(1, description="Share used.")
+    usd_per_hour: HourlyUsd = Field(description="Price of an hour.")
+    tokens_per_s: Rate = Field(description="Tokens per second at full load.")
+    utilisation_ratio: Annotated[float, Field(ge=1e-6, le=1, allow_inf_nan=False)] = Field(1, description="Share used.")
 
 
 class BreakEvenQuery(CellQuery):
     """Whole replicas against an API."""
 
-    usd_per_replica_hour: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] = Field(
-        description="Price of a replica's hour."
-    )
-    capacity_tokens_per_s: Positive = Field(description="Tokens per second of one replica within the targets.")
-    api_usd_per_mtok: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] = Field(
+    usd_per_replica_hour: HourlyUsd = Field(description="Price of a replica's hour.")
+    capacity_tokens_per_s: Rate = Field(description="Tokens per second of one replica within the targets.")
+    api_usd_per_mtok: Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)] = Field(
         description="The API's price of a million tokens, at your mix."
     )
     spare_replicas: Annotated[int, Field(ge=0, le=1_000)] = Field(0, description="Replicas in reserve.")
     peak_to_mean: Annotated[float, Field(ge=1, le=100, allow_inf_nan=False)] = Field(
         1, description="Busiest hour over the mean."
     )
-    hours_per_month: Annotated[float, Field(gt=0, le=744, allow_inf_nan=False)] = Field(730, description="Hours paid.")
+    hours_per_month: Annotated[float, Field(ge=1, le=744, allow_inf_nan=False)] = Field(730, description="Hours paid.")
 
 
 class LessonRequestBody(Wire):

@@ -6,9 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from costmodel import Coverage, break_even, replicas_for_peak
+from costmodel.pricing.money import exact
 from planner.planning.money.bills import Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
 from planner.planning.money.break_even import against_row, stairs_of
 from planner.planning.report.estimate_cells import flat_row
@@ -81,7 +83,7 @@ def estimate_scenario(scenario: Scenario) -> dict[str, Any]:
 def estimate_cells(scenario: Scenario) -> dict[str, Any]:
     """The estimate as one flat row, its columns ESTIMATE_COLUMNS: the cheapest candidate that meets the targets, else
     the nearest one with its reason."""
-    found = _estimate(scenario)
+    found = _estimate(scenario, only_best=True)
     nearest = nearest_candidate([option.candidate for option in found.options])
     shown = found.best or next(option for option in found.options if option.candidate is nearest)
     row = option_row(found.job, shown, found.against)
@@ -89,12 +91,33 @@ def estimate_cells(scenario: Scenario) -> dict[str, Any]:
     return {key: plain(value) for key, value in cells.items()}
 
 
-def _estimate(scenario: Scenario) -> Estimate:
+def _estimate(scenario: Scenario, *, only_best: bool = False) -> Estimate:
     job = make_job(scenario, lambda: None)
     gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
     hosted = hosted_bills(scenario, job.load)
-    options = tuple(_option(job, prepare(job, gpu, tp)) for gpu in gpus for tp in tp_sizes(scenario, gpu))
-    return Estimate(job, gpus, hosted, options, _best(options), cheapest(hosted))
+    pairs = [(gpu, tp) for gpu in gpus for tp in tp_sizes(scenario, gpu)]
+    options = _worth_trying(job, pairs) if only_best else [_option(job, prepare(job, gpu, tp)) for gpu, tp in pairs]
+    return Estimate(job, gpus, hosted, tuple(options), _best(options), cheapest(hosted))
+
+
+def _worth_trying(job: Job, pairs: Sequence[tuple[Gpu, int]]) -> list[Option]:
+    """Candidates from the cheapest replica upwards, until one replica and the spares cost more than the best fleet so
+    far: no later one can be the best. All of them where none meets the targets."""
+    replicas, options, least = 1 + job.scenario.billing.spare_replicas, [], None
+
+    def floor(pair: tuple[Gpu, int]) -> Fraction:
+        gpu, tp = pair
+        return exact(gpu.price.usd_per_gpu_hour) * tp * replicas * exact(job.scenario.billing.hours_per_month)
+
+    for pair in sorted(pairs, key=floor):
+        if least is not None and floor(pair) > least:
+            break
+        option = _option(job, prepare(job, *pair))
+        options.append(option)
+        if option.bill is not None:
+            cost = exact(option.bill.cost.exact_usd_per_month)
+            least = cost if least is None else min(least, cost)
+    return options
 
 
 def _option(job: Job, candidate: Candidate) -> Option:

@@ -181,3 +181,15 @@ def test_the_flat_row_of_what_cannot_be_names_the_reason():
     assert (cells["feasible"], cells["fits"], cells["reason_code"]) == (False, False, "no_kv_cache_room")
     assert cells["monthly_cost_usd"] is None
     assert cells["choice"] == "none"
+
+
+@pytest.mark.parametrize("rate", [0.01, 6, 80])
+@pytest.mark.parametrize("gpus", ["any", ["H200-SXM-141GB", "H100-SXM5-80GB", "L4"]])
+def test_the_flat_row_leaves_out_only_what_cannot_be_the_best(rate, gpus):
+    """It stops where one replica already costs more; the best and its figures are those of the whole estimate."""
+    document = changed("traffic.arrival.mean_rps", rate, changed("hardware", {"gpus": gpus}))
+    scenario = parse_scenario(document)
+    row, cells = best(estimate_scenario(scenario)), estimate_cells(scenario)
+    assert cells["candidate"] == row["id"]
+    assert cells["monthly_cost_usd"] == row["usd_per_month"]["mid"]
+    assert cells["capacity_rps"] == row["capacity_rps"]["mid"]

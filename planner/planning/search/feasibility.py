@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from costmodel import Deployment, Parallelism, Problem
 from costmodel.deployment.parallelism import divisibility_problems
 from costmodel.steptime import decode_floor_s
@@ -62,7 +60,7 @@ def engine_reason(error: Exception, deployment: Deployment) -> Reason:
 def tpot_floor_reason(deployment: Deployment, load: Load, targets: Targets) -> Reason | None:
     """Each decode step reads all weights once: bytes over bandwidth is a floor that no load changes. The context is
     that of the request which stands at the target's percentile."""
-    contexts = np.sort(load.mix.decode_context_tokens)
+    contexts = load.mix.decode_context_tokens
     for target in targets.all:
         if target.metric != "tpot" or target.percentile is None or not len(contexts):
             continue

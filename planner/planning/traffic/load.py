@@ -51,11 +51,11 @@ class Mix:
         """Context held by a running sequence, mean over time."""
         return token_time_mean_context(self.prompt_tokens, self.output_tokens)
 
-    @property
+    @cached_property
     def decode_context_tokens(self) -> npt.NDArray[np.float64]:
-        """Mean context of each request while it decodes, p + n/2; without those of one token, which never do."""
+        """Mean context of each request while it decodes, p + n/2, rising; those of one token never do."""
         several = self.output_tokens > 1
-        return np.asarray(self.prompt_tokens[several] + self.output_tokens[several] / 2)
+        return np.sort(self.prompt_tokens[several] + self.output_tokens[several] / 2)
 
 
 @dataclass(frozen=True, slots=True)
