@@ -157,6 +157,7 @@ BODY = (
     problems.UNSUPPORTED_MEDIA_TYPE,
     problems.INVALID_SCENARIO,
 )
+SMALL_BODY = (problems.MALFORMED_BODY, problems.BODY_TOO_LARGE, problems.UNSUPPORTED_MEDIA_TYPE, problems.INVALID_BODY)
 _NOT_MODIFIED = {304: OpenApiResponse(description="Unchanged since the ETag in If-None-Match.")}
 _ETAG = [
     OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, description="ETag of the answer already held."),

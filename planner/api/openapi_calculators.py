@@ -5,10 +5,9 @@ from typing import Any
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 
-from planner.api import problems
 from planner.api.calculator_queries import CalculationAnswer, LessonBody
 from planner.api.cells import CellQuery
-from planner.api.openapi import ALWAYS, BODY, failures, json_answer, reading
+from planner.api.openapi import ALWAYS, SMALL_BODY, failures, json_answer, reading
 
 _EXAMPLE = {
     "formula": "N = λ · E2E",
@@ -45,6 +44,6 @@ LESSON: dict[str, Any] = {
     ],
     "responses": {
         200: json_answer(CalculationAnswer, "The run."),
-        **failures(*ALWAYS, *(kind for kind in BODY if kind is not problems.INVALID_SCENARIO), problems.INVALID_BODY),
+        **failures(*ALWAYS, *SMALL_BODY),
     },
 }

@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from planner import planning
 from planner.api import openapi_examples as examples
 from planner.api import problems
-from planner.api.openapi import ALWAYS, BODY, LINK, failures, header, json_answer, listed, reading
+from planner.api.openapi import ALWAYS, BODY, LINK, SMALL_BODY, failures, header, json_answer, listed, reading
 from planner.api.query import TimedQuery
 from planner.api.renderers import Csv
 from planner.api.sheet_query import SheetQuery
@@ -105,7 +105,7 @@ ESTIMATE_BATCH: dict[str, Any] = {
     "responses": {
         (200, "application/json"): json_answer(BatchAnswer, "One answer per row.", rows=examples.BATCH_ANSWER),
         (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="index, the columns, and the first fault."),
-        **failures(*ALWAYS, *(kind for kind in BODY if kind is not problems.INVALID_SCENARIO), problems.INVALID_BODY),
+        **failures(*ALWAYS, *SMALL_BODY),
     },
 }
 SHEET_ESTIMATE: dict[str, Any] = reading(
@@ -149,7 +149,7 @@ LINK_CREATE: dict[str, Any] = {
     "parameters": [header("Location", "Path of the link token.", 201)],
     "responses": {
         201: json_answer(LinkCreated, "It was made.", created=examples.LINK_CREATED),
-        **failures(*ALWAYS, *(kind for kind in BODY if kind is not problems.INVALID_SCENARIO), problems.INVALID_BODY),
+        **failures(*ALWAYS, *SMALL_BODY),
     },
 }
 LINK_REVOKE: dict[str, Any] = {

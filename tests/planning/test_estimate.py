@@ -1,8 +1,11 @@
 """The closed-form estimate: its shape, its money, its causes, its speed, and how it stands to the simulation."""
 
 import json
+import subprocess
+import sys
 import time
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -193,3 +196,13 @@ def test_the_flat_row_leaves_out_only_what_cannot_be_the_best(rate, gpus):
     assert cells["candidate"] == row["id"]
     assert cells["monthly_cost_usd"] == row["usd_per_month"]["mid"]
     assert cells["capacity_rps"] == row["capacity_rps"]["mid"]
+
+
+def test_a_web_process_estimates_without_loading_the_compiler():
+    code = (
+        "import sys; from planner import planning as p; "
+        "p.estimate_cells(p.parse_scenario(p.sample_scenario())); print('numba' in sys.modules)"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "False", done.stderr
