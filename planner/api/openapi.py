@@ -158,7 +158,10 @@ BODY = (
     problems.INVALID_SCENARIO,
 )
 SMALL_BODY = (problems.MALFORMED_BODY, problems.BODY_TOO_LARGE, problems.UNSUPPORTED_MEDIA_TYPE, problems.INVALID_BODY)
-_NOT_MODIFIED = {304: OpenApiResponse(description="Unchanged since the ETag in If-None-Match.")}
+_NOT_MODIFIED = {
+    304: OpenApiResponse(description="Unchanged since the ETag in If-None-Match."),
+    414: OpenApiResponse(description="The address is longer than 8,190 bytes; the web server says so, not the API."),
+}
 _ETAG = [
     OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, description="ETag of the answer already held."),
     header("ETag", "Digest of the answer's bytes.", 200, 304),

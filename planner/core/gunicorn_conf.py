@@ -7,6 +7,8 @@ from typing import Any
 from planner.core import lifeline
 
 logger_class = "planner.core.gunicorn_log.RedactingLogger"
+limit_request_line = 8190
+"""Bytes of an address with its method: the most that gunicorn takes, since a cell's question is long."""
 SILENCE_S = 10
 """A client that sends or takes nothing for this long in mid-request is dropped: each one holds a thread."""
 

@@ -2,10 +2,12 @@
 
 from typing import Any, ClassVar
 
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from planner.api.access import Caller
+from planner.api.renderers import Csv, Json, Xlsx
 from planner.api.throttles import limit_headers
 from planner.teams.models import Scope
 
@@ -23,3 +25,13 @@ class ApiView(APIView):
         for name, value in limit_headers(request).items():
             done[name] = value
         return done
+
+
+class ListView(ApiView):
+    """A list: JSON pages, or one table. What is posted to it is answered in JSON alone."""
+
+    renderer_classes = [Json, Csv, Xlsx]
+
+    def get_renderers(self) -> list[BaseRenderer]:
+        reads = getattr(self.request, "method", "GET") in ("GET", "HEAD")
+        return [renderer() for renderer in (self.renderer_classes if reads else [Json])]

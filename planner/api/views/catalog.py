@@ -25,8 +25,7 @@ from planner.api.query import (
     ModelsQuery,
     read_query,
 )
-from planner.api.renderers import Csv, Json, Xlsx
-from planner.api.views.base import ApiView
+from planner.api.views.base import ListView
 from planner.api.wire import Fault
 from planner.planning.errors import show
 from planner.reports.tables import Table
@@ -34,12 +33,11 @@ from planner.reports.tables import Table
 Rows = Sequence[Mapping[str, Any]]
 
 
-class CatalogView(ApiView):
+class CatalogView(ListView):
     """One table. `kind` is its name in planning; the parameters of `query` beyond those of a page are filters."""
 
     kind: ClassVar[str]
     query: ClassVar[type[CatalogQuery]]
-    renderer_classes = [Json, Csv, Xlsx]
 
     def get(self, request: Request) -> HttpResponse:
         query = read_query(request, self.query)

@@ -18,10 +18,10 @@ from planner.api.fields import chosen_fields
 from planner.api.listing import list_rows, list_table
 from planner.api.problems import IDEMPOTENCY_CONFLICT, INVALID_PARAMETER, NO_REPORT, ApiProblem
 from planner.api.query import ListQuery, NoQuery, ReportQuery, RunListQuery, RunQuery, read_query
-from planner.api.renderers import Csv, Json, Xlsx
+from planner.api.renderers import Json, Xlsx
 from planner.api.scenario_body import request_sha256, scenario_to_run
 from planner.api.throttles import EveryRequest, NewRuns
-from planner.api.views.base import ApiView
+from planner.api.views.base import ApiView, ListView
 from planner.api.waiting import wait_while
 from planner.api.wire import Fault, RunDetail, RunFailure, RunLinks, RunSummary, ScenarioRef
 from planner.planning.errors import show
@@ -37,12 +37,11 @@ PATH = "/api/v1/runs"
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
-class RunList(ApiView):
+class RunList(ListView):
     """All runs of the team."""
 
     scopes: ClassVar = {"POST": Scope.RUN}
     throttle_classes = [EveryRequest, NewRuns]
-    renderer_classes = [Json, Csv, Xlsx]
 
     @extend_schema(**openapi.RUN_LIST)
     def get(self, request: Request) -> HttpResponse:
@@ -118,10 +117,9 @@ class RunReport(ApiView):
         return answer_bytes(request, chosen, "application/json")
 
 
-class RunTable(ApiView):
+class RunTable(ListView):
     """One table of a run's report."""
 
-    renderer_classes = [Json, Csv, Xlsx]
     table: ClassVar[str]
 
     def get(self, request: Request, run_id: UUID) -> HttpResponse:

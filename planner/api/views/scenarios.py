@@ -15,9 +15,8 @@ from planner.api.answers import answer
 from planner.api.body import read_json_body
 from planner.api.listing import list_rows
 from planner.api.query import NoQuery, TimedQuery, read_query
-from planner.api.renderers import Csv, Json, Xlsx
 from planner.api.scenario_body import read_scenario
-from planner.api.views.base import ApiView
+from planner.api.views.base import ApiView, ListView
 from planner.api.wire import ScenarioDetail, ScenarioSummary, ValidScenario, VersionSummary
 from planner.scenarios.models import Scenario
 from planner.scenarios.selectors import scenario_get, scenarios_of, version_newest
@@ -27,10 +26,8 @@ PATH = "/api/v1/scenarios"
 MAX_VERSIONS = 100
 
 
-class ScenarioList(ApiView):
+class ScenarioList(ListView):
     """All saved scenarios of the team."""
-
-    renderer_classes = [Json, Csv, Xlsx]
 
     @extend_schema(**openapi.SCENARIO_LIST)
     def get(self, request: Request) -> HttpResponse:

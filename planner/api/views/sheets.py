@@ -19,10 +19,9 @@ from planner.api.flat_scenario import FlatInvalid, scenario_from_flat
 from planner.api.listing import list_rows
 from planner.api.problems import INVALID_PARAMETER, ApiProblem
 from planner.api.query import NoQuery, TimedQuery, read_query
-from planner.api.renderers import Csv, Json, Xlsx
 from planner.api.sheet_query import SheetQuery
 from planner.api.small_body import read_body
-from planner.api.views.base import ApiView
+from planner.api.views.base import ApiView, ListView
 from planner.api.wire import Fault, LinkCreated, LinkRequest, LinkSummary
 from planner.teams.models import LinkToken, Scope
 from planner.teams.selectors import link_tokens_of
@@ -47,11 +46,10 @@ class SheetEstimate(CellView):
         return row_answer(request, query, cells(scenario))
 
 
-class SheetLinks(ApiView):
+class SheetLinks(ListView):
     """The team's link tokens. Making one lends the team's limits to whoever has the address, so it takes `write`."""
 
     scopes: ClassVar = {"POST": Scope.WRITE}
-    renderer_classes = [Json, Csv, Xlsx]
 
     @extend_schema(**openapi.LINK_LIST)
     def get(self, request: Request) -> HttpResponse:

@@ -13,7 +13,7 @@ from planner.runs.models import Run, State
 from planner.scenarios.models import Scenario
 from planner.teams.models import User
 from planner.teams.services import link_token_create
-from tests.factories import make_run, make_scenario, team_of
+from tests.factories import make_run, make_scenario, scenario_dict, team_of
 from tests.planner.api.support import Api, problem
 
 LISTS = ("/runs", "/scenarios", "/sheets/links", "/catalog/models", "/catalog/gpu-prices")
@@ -138,3 +138,10 @@ def test_every_answer_says_what_the_limit_has_left(api: Api) -> None:
 def test_a_post_that_starts_runs_counts_twice(api: Api) -> None:
     policy = api.post("/runs", {})["RateLimit-Policy"]
     assert policy == '"requests_per_minute";q=1200;w=60, "new_runs_per_minute";q=30;w=60'
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize(("path", "body"), [("/runs", scenario_dict()), ("/sheets/links", {})])
+def test_what_is_posted_to_a_list_is_answered_in_json_alone(api: Api, path: str, body: Any, kind: str) -> None:
+    problem(api.post(f"{path}?format={kind}", body), 400, "invalid-parameter")
+    problem(api.post(path, body, Accept="text/csv"), 406, "not-acceptable")
