@@ -63,7 +63,9 @@ class _Cells:
         self.parts = np.array_split(values, batches)
         self.count = min(MOST_CELLS, values.size // (4 * batches))
         self.least = float(values.min())
-        spread = float(values[:: max(1, values.size // SAMPLE)].max()) - self.least
+        sampled = float(values[:: max(1, values.size // SAMPLE)].max())
+        # A sample of equal values says nothing about the others: they may differ in step with it.
+        spread = (sampled if sampled > self.least else float(values.max())) - self.least
         self.per_unit = (self.count - 1) / spread if spread > 0 else 0.0
         self.cells = [self._cells_of(part) for part in self.parts]
         counts = [np.bincount(cells, minlength=self.count) for cells in self.cells]

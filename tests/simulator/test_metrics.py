@@ -46,13 +46,15 @@ COLUMNS: dict[str, Callable[[np.random.Generator, int], npt.NDArray[np.float64]]
     "few different ones": lambda rng, count: rng.integers(0, 3, count) / 7,
     "hardly any that counts": lambda rng, count: rng.pareto(0.3, count),
     "rising": lambda rng, count: np.sort(rng.random(count)),
+    "every other one the least": lambda rng, count: np.where(np.arange(count) % 2, rng.exponential(5.0, count), 0.0),
+    "every tenth one the least": lambda rng, count: np.arange(count) % 10 * 1.0,
 }
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_percentiles_of_long_columns_are_those_of_sorted_ones(kind: str) -> None:
     rng = np.random.default_rng(3)
-    for count in (COUNTED_FROM - 1, COUNTED_FROM, COUNTED_FROM + 7, 30_001):
+    for count in (COUNTED_FROM - 1, COUNTED_FROM, COUNTED_FROM + 7, 10_000, 30_001):
         values = COLUMNS[kind](rng, count)
         ranked = ranks_by_batch(values, 10, [50, 90, 95, 99], [50, 99])
         assert ranked.whole == [nearest_rank(np.sort(values), p) for p in (50, 90, 95, 99)]
