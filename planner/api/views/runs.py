@@ -33,6 +33,9 @@ from planner.runs.services import IdempotencyConflict, run_cancel, run_submit
 from planner.teams.models import Scope, Team
 
 POLL_AGAIN_S = 2
+_WHOLE_ONLY = Fault(
+    code="not_with_format", pointer="?fields", given="", allowed="format=json", detail="Sections come as JSON alone."
+)
 PATH = "/api/v1/runs"
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
@@ -107,6 +110,8 @@ class RunReport(ApiView):
         query = read_query(request, ReportQuery)
         stored = _report(self.caller.team, run_id)
         if request.accepted_renderer.format == Xlsx.format:
+            if query.fields is not None:
+                raise ApiProblem(INVALID_PARAMETER, "A workbook is of the whole report.", errors=[_WHOLE_ONLY])
             headers = {"Content-Disposition": f'attachment; filename="report-{run_id}.xlsx"'}
             return answer_bytes(request, report_xlsx(json.loads(stored)), Xlsx.media_type, headers=headers)
         if query.fields is None:

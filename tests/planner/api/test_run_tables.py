@@ -104,6 +104,10 @@ def test_a_report_is_a_workbook_too(api: Api, run: str) -> None:
     assert api.get(f"/runs/{run}/report?format=xlsx", If_None_Match=first["ETag"]).status_code == 304
 
 
+def test_a_workbook_of_some_sections_is_refused(api: Api, run: str) -> None:
+    problem(api.get(f"/runs/{run}/report?format=xlsx&fields=verdict"), 400, "invalid-parameter")
+
+
 @pytest.mark.parametrize("path", ["/runs", "/scenarios", "/sheets/links", "/catalog/api-prices", "candidates"])
 def test_every_list_is_a_workbook(api: Api, run: str, path: str) -> None:
     full = path if path.startswith("/") else f"/runs/{run}/{path}"
