@@ -225,22 +225,24 @@ class Prefill:
 
 def _prefill(form: Form, rate_rps: float, concurrency: float) -> Prefill:
     step, budget = form.replica.step_time, form.replica.config.max_num_batched_tokens
-    load = form.load
     free = max(1.0, budget - concurrency)
-    table = np.arange(len(step.tokens_ps))
-    decoding = max(1.0, concurrency)
-    decode_ps = float(
-        np.interp(decoding, table, step.tokens_ps)
-        + np.interp(concurrency, np.arange(len(step.seats_ps)), step.seats_ps)
-        + float(step.context_ps[0]) * concurrency * load.mix.context_tokens_mean
-    )
-    slope_ps = max(0.0, (float(step.tokens_ps[budget]) - float(np.interp(decoding, table, step.tokens_ps))) / free)
+    tokens_ps = _between(step.tokens_ps, max(1.0, concurrency))
+    context_ps = float(step.context_ps[0]) * concurrency * form.load.mix.context_tokens_mean
+    decode_ps = tokens_ps + _between(step.seats_ps, concurrency) + context_ps
+    slope_ps = max(0.0, (float(step.tokens_ps[budget]) - tokens_ps) / free)
     own_ps = form.sample.computed * slope_ps + form.sample.pairs * float(step.prefill_pair_ps) + step.prefill_seq_ps
     share_ps = own_ps + decode_ps * form.sample.computed / free
     busy_ratio = rate_rps * float(share_ps.mean()) * 1e-12
     mean_square = float((share_ps**2).mean())
     wait_ps = rate_rps * 1e-12 * mean_square / (2 * max(1e-9, 1 - busy_ratio))
     return Prefill(busy_ratio, wait_ps, own_ps, own_ps + decode_ps * np.ceil(form.sample.computed / free))
+
+
+def _between(table: npt.NDArray[np.int64], place: float) -> float:
+    """A table's value at a place between two of its rows, its last one beyond."""
+    low = min(int(place), len(table) - 1)
+    high = min(low + 1, len(table) - 1)
+    return float(table[low]) + (place - low) * float(table[high] - table[low])
 
 
 def _wait_quantiles(count: int, busy_ratio: float, mean_ps: float) -> FloatArray:
