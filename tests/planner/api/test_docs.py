@@ -59,3 +59,10 @@ def test_the_first_run_works_as_written(
     assert started["state"] == "queued"
     assert json.loads((tmp_path / "run.json").read_text())["state"] == "done"
     assert (tmp_path / "report.json").read_text() == report
+
+
+def test_every_address_that_the_manual_shows_answers(api: Api) -> None:
+    shown = re.findall(r"^    GET +(/api/v1/\S+)$", MANUAL, re.MULTILINE)
+    assert len(shown) >= 9
+    for path in shown:
+        assert api.get(path).status_code == 200, path
