@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from django.core.cache import cache
+from django.core.cache import caches
 
 from planner.teams.models import User
 from tests.factories import make_token
@@ -11,10 +11,13 @@ from tests.planner.api.support import Api
 
 
 @pytest.fixture(autouse=True)
-def _fresh_limits() -> Iterator[None]:
-    cache.clear()
+def _nothing_kept() -> Iterator[None]:
+    """No limit is used up and no estimate is known when a test begins."""
+    for name in ("default", "estimates"):
+        caches[name].clear()
     yield
-    cache.clear()
+    for name in ("default", "estimates"):
+        caches[name].clear()
 
 
 @pytest.fixture

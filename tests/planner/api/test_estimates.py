@@ -8,7 +8,6 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from django.core.cache import caches
 
 from planner import planning
 from planner.api import estimating
@@ -17,11 +16,6 @@ from planner.teams.models import User
 from tests.factories import make_scenario, parsed_scenario, scenario_dict
 from tests.planner.api.flat import QUESTION, cell
 from tests.planner.api.support import Api, problem
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept() -> None:
-    caches["estimates"].clear()
 
 
 def test_the_answer_is_plannings_estimate_and_nothing_is_stored(api: Api) -> None:
