@@ -1,0 +1,46 @@
+"""Recorded traffic and usage from files: recognised by what they hold, read in bounded memory.
+
+`open_trace` recognises a file and tells how it is read; `TraceFile.chunks` gives its requests in order of time,
+`read_usage` the buckets of a billing export, `read_rate_windows` rates of clients.
+"""
+
+from planner.planning.importers.cells import number_readings
+from planner.planning.importers.columns import Blocks, Chunk, joined
+from planner.planning.importers.errors import ImportRefused, RowProblem
+from planner.planning.importers.jsons import json_document, looks_like_json
+from planner.planning.importers.length_tables import length_tables, quantiles
+from planner.planning.importers.rate_windows import RateWindows, rate_summary, read_rate_windows
+from planner.planning.importers.reading import ANSWERS, Answers, Assumption, Question, Reading
+from planner.planning.importers.sources import Source, bytes_source, file_source, open_source
+from planner.planning.importers.trace_file import TraceFile, open_trace
+from planner.planning.importers.usage import Usage, read_usage, usage_summary
+
+__all__ = [
+    "ANSWERS",
+    "Answers",
+    "Assumption",
+    "Blocks",
+    "Chunk",
+    "ImportRefused",
+    "Question",
+    "RateWindows",
+    "Reading",
+    "RowProblem",
+    "Source",
+    "TraceFile",
+    "Usage",
+    "bytes_source",
+    "file_source",
+    "joined",
+    "json_document",
+    "length_tables",
+    "looks_like_json",
+    "number_readings",
+    "open_source",
+    "open_trace",
+    "quantiles",
+    "rate_summary",
+    "read_rate_windows",
+    "read_usage",
+    "usage_summary",
+]

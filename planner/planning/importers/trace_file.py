@@ -1,0 +1,319 @@
+"""The one door for recorded traffic: a file is recognised, its reading told, and its requests given out in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from planner.planning.importers.cells import is_day, style_evidence
+from planner.planning.importers.clock import Clock, find_clock, in_order
+from planner.planning.importers.columns import UNKNOWN, BoolArray, Chunk, joined
+from planner.planning.importers.delimited import Table, careful_rows, find_table
+from planner.planning.importers.errors import ImportRefused
+from planner.planning.importers.fast_rows import FastRows, parse_block
+from planner.planning.importers.jsons import json_records, looks_like_json
+from planner.planning.importers.layouts import PERSONAL, Layout, by_day, normalised, recognise
+from planner.planning.importers.parquet import parquet_names, parquet_records
+from planner.planning.importers.reading import Answers, Reading
+from planner.planning.importers.rows import RowMaker
+from planner.planning.importers.sources import Opened, Source, open_source
+
+CHUNK_ROWS = 50_000
+SAMPLE_RECORDS = 2_000
+_NUMERIC = ("time", "prompt", "output", "cached", "total", "requests", "cost")
+
+Records = Iterator[tuple[int, dict[str, Any]]]
+
+
+@dataclass(slots=True)
+class TraceFile:
+    """A recognised file. `reading.questions` must be empty before rows are asked for; `chunks()` may be called once.
+
+    layout.kind: requests (`chunks`), usage (`records` with `clock`, see usage.py) or lengths.
+    """
+
+    opened: Opened
+    layout: Layout
+    clock: Clock
+    decimal: str
+    reading: Reading
+    table: Table | None
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Requests in order of time. Raises ImportRefused, also after some chunks were given."""
+        self.reading.require_answers()
+        ordered = self.layout.ordered
+        return in_order(self._noted(self._read()), self.reading, ordered=ordered)
+
+    def records(self) -> Records:
+        """Rows by normalised name, personal columns that no meaning uses left out."""
+        self.reading.require_answers()
+        return _records(self.opened, self.table, self.reading)
+
+    def _read(self) -> Iterator[Chunk]:
+        maker = RowMaker(self.layout, self.clock, self.decimal, self.reading)
+        if self.table is not None and _fits_fast(self.layout, self.table, self.decimal):
+            yield from _fast_chunks(self.opened, self.table, self.layout, self.clock, maker, self.reading)
+        else:
+            for row, record in _records(self.opened, self.table, self.reading):
+                maker.add(row, record)
+                if len(maker) >= CHUNK_ROWS:
+                    yield maker.chunk()
+        if len(maker):
+            yield maker.chunk()
+
+    def _noted(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        """Counts rows, and rows that repeat the one before them."""
+        last: Chunk | None = None
+        for chunk in chunks:
+            self.reading.rows_used += len(chunk)
+            self.reading.failed_rows += int(np.count_nonzero(chunk.failed))
+            _note_repeats(chunk, last, self.reading)
+            last = chunk.take(np.array([len(chunk) - 1]))
+            yield chunk
+
+
+def open_trace(source: Source, answers: Answers | None = None) -> TraceFile:
+    """Recognises a file of traffic and says how it is read. Raises ImportRefused."""
+    answers = answers or Answers()
+    opened = open_source(source)
+    reading = Reading(packing=opened.packing)
+    if opened.encoding == "cp1252":
+        reading.assume("encoding", "Windows-1252", "the bytes are not UTF-8")
+    elif opened.encoding in {"utf-16", "utf-8-sig"}:
+        reading.assume("encoding", opened.encoding.replace("-sig", ""), "the byte order mark says so")
+    table: Table | None = None
+    if opened.is_parquet:
+        names = parquet_names(opened.source)
+        sample = [record for _, record in islice(_records(opened, None, Reading()), SAMPLE_RECORDS)]
+        reading.columns = names
+    elif looks_like_json(opened.head):
+        sample = [record for _, record in islice(_records(opened, None, Reading()), SAMPLE_RECORDS)]
+        names = tuple(dict.fromkeys(name for record in sample[:100] for name in record))
+        reading.columns = names
+    else:
+        table, rows = find_table(opened.head, answers, reading)
+        names = table.names
+        sample = [dict(zip(names, row, strict=False)) for row in rows]
+        if table.quoted:
+            reading.assume(
+                "quotation marks", "cells in quotation marks may hold the delimiter", "some cells are quoted"
+            )
+    if not sample and table is None:
+        raise ImportRefused("no_rows", "The file holds no rows.")
+    layout = recognise(tuple(normalised(name) for name in names), answers)
+    if not sample:
+        raise ImportRefused("no_rows", "The file holds no rows.")
+    return _understood(opened, layout, table, sample, answers, reading)
+
+
+def _understood(
+    opened: Opened,
+    layout: Layout,
+    table: Table | None,
+    sample: list[dict[str, Any]],
+    answers: Answers,
+    reading: Reading,
+) -> TraceFile:
+    if layout.kind != "lengths" and layout.format == "plain" and _are_days(layout, sample):
+        layout = by_day(layout)
+        reading.assume("rows", "each stands for the requests of a day", "the times are days")
+    present = set(sample[0]) | set(table.names if table else ())
+    reading.format, reading.title, reading.kind = layout.format, layout.title, layout.kind
+    reading.block_tokens = layout.block_tokens
+    reading.used = {meaning: name for meaning, name in layout.columns.items() if name in present or layout.prepare}
+    reading.personal = tuple(name for name in sorted(present) if name in PERSONAL)
+    for what, taken, because in layout.notes:
+        reading.assume(what, taken, because)
+    decimal = _decimal(layout, table, sample, answers, reading)
+    if "time" in layout.columns:
+        times = [record.get(layout.columns["time"]) for record in sample]
+        clock = find_clock(times, layout.unit, decimal, answers, reading)
+        layout = _newest_first(layout, clock, times, reading)
+    else:
+        clock = Clock(False, 1, None, decimal, False)
+    return TraceFile(opened, layout, clock, decimal, reading, table)
+
+
+def _newest_first(layout: Layout, clock: Clock, times: list[Any], reading: Reading) -> Layout:
+    """Logs are often exported with the newest row first; such a file is sorted as a whole."""
+    if not layout.ordered or len(times) < 3:
+        return layout
+    known = []
+    for time in times:
+        try:
+            known.append(clock.ns(time))
+        except ValueError:
+            continue
+    steps = np.diff(np.array(known, dtype=np.int64))
+    if len(steps) >= 2 and bool((steps <= 0).all()) and bool((steps < 0).sum() > len(steps) // 2):
+        reading.assume("order of rows", "newest first, sorted", "no time is later than the one before it")
+        return replace(layout, ordered=False)
+    return layout
+
+
+def _are_days(layout: Layout, sample: list[dict[str, Any]]) -> bool:
+    times = [record.get(layout.columns["time"]) for record in sample]
+    texts = [time for time in times if isinstance(time, str) and time.strip()]
+    return bool(texts) and all(is_day(text) for text in texts)
+
+
+def _decimal(
+    layout: Layout, table: Table | None, sample: list[dict[str, Any]], answers: Answers, reading: Reading
+) -> str:
+    """How decimals are written; only text tables leave it open."""
+    if answers.decimal is not None:
+        reading.assume("decimal sign", answers.decimal, "as answered")
+        return answers.decimal
+    if table is None:
+        return "point"
+    columns = [layout.columns[meaning] for meaning in _NUMERIC if meaning in layout.columns]
+    cells = [str(record[name]) for record in sample for name in columns if record.get(name)]
+    seen = style_evidence(cells)
+    both = (("point", "1.5 is one and a half"), ("comma", "1,5 is one and a half"))
+    if seen.point and seen.comma:
+        reading.ask("decimal", f"{seen.point!r} needs a decimal point, {seen.comma!r} a decimal comma.", *both)
+    elif seen.comma:
+        reading.assume("decimal sign", "comma", f"{seen.comma!r} can be written no other way")
+        reading.assume("thousands sign", "point", "the decimal sign is a comma")
+        return "comma"
+    elif seen.point:
+        if any("," in cell for cell in cells):
+            reading.assume("thousands sign", "comma", f"{seen.point!r} has a decimal point")
+    elif seen.either:
+        if "." in seen.either and table.delimiter == ",":
+            reading.assume("decimal sign", "point", "commas part the columns")
+        else:
+            whole = seen.either.replace(",", "").replace(".", "")
+            choices = (("point", ""), ("comma", ""))
+            point = whole if "," in seen.either else seen.either
+            comma = whole if "." in seen.either else seen.either.replace(",", ".")
+            choices = (("point", f"{seen.either} is {point}"), ("comma", f"{seen.either} is {comma}"))
+            reading.ask("decimal", f"{seen.either!r} may be {point} or {comma}.", *choices)
+    return "point"
+
+
+def _records(opened: Opened, table: Table | None, reading: Reading) -> Records:
+    if opened.is_parquet:
+        yield from parquet_records(opened.source)
+        return
+    if table is None:
+        for row, record in json_records(opened, reading.problems):
+            yield row, {normalised(key): value for key, value in record.items()}
+        return
+    lines = _after(opened.lines(), table.first_row - 1)
+    yield from _table_records(careful_rows(lines, table, reading.problems, table.first_row), table, reading)
+
+
+def _table_records(rows: Iterator[tuple[int, list[str]]], table: Table, reading: Reading) -> Records:
+    names, width = table.names, len(table.names)
+    for row, cells in rows:
+        if len(cells) != width:
+            while len(cells) > width and not cells[-1].strip():
+                cells.pop()
+            if len(cells) != width:
+                reading.rows_read += 1
+                reading.problems.drop("wrong_columns", row, f"{len(cells)} cells where the first line has {width}.")
+                continue
+        yield row, dict(zip(names, cells, strict=True))
+
+
+def _after(blocks: Iterator[bytes], lines: int) -> Iterator[bytes]:
+    """Blocks without their first lines."""
+    for block in blocks:
+        at = 0
+        while lines and at < len(block):
+            at = block.find(b"\n", at) + 1 or len(block)
+            lines -= 1
+        if at < len(block):
+            yield block[at:] if at else block
+
+
+def _fits_fast(layout: Layout, table: Table, decimal: str) -> bool:
+    """Whether rows need nothing but a time and counts."""
+    return (
+        layout.prepare is None
+        and decimal == "point"
+        and not table.quoted
+        and set(layout.columns) == {"time", "prompt", "output"}
+        and layout.kind == "requests"
+        and all(name in table.names for name in layout.columns.values())
+    )
+
+
+def _fast_chunks(
+    opened: Opened, table: Table, layout: Layout, clock: Clock, maker: RowMaker, reading: Reading
+) -> Iterator[Chunk]:
+    """Regular rows as arrays; the others, and everything from the first quotation mark on, one by one."""
+    places = tuple(table.names.index(layout.columns[meaning]) for meaning in ("time", "prompt", "output"))
+    unit_ns = None if clock.stamps else clock.unit_ns
+    row = table.first_row
+    blocks = _after(opened.lines(), table.first_row - 1)
+
+    def careful(lines: Iterator[bytes], first_row: int) -> Iterator[Chunk]:
+        for at, record in _table_records(careful_rows(lines, table, reading.problems, first_row), table, reading):
+            maker.add(at, record)
+            if len(maker) >= CHUNK_ROWS:
+                yield maker.chunk()
+        if len(maker):
+            yield maker.chunk()
+
+    for block in blocks:
+        if b'"' in block:
+            yield from careful(_chain(block, blocks), row)
+            return
+        parsed = parse_block(block, table.delimiter, len(table.names), places, unit_ns)
+        prompt, output = parsed.counts
+        ok = parsed.ok & ((prompt > 0) | (output == 0))
+        if np.count_nonzero(ok) < len(ok) // 2:
+            yield from careful(iter([block]), row)
+        else:
+            for i in np.flatnonzero(~ok).tolist():
+                line = block[int(parsed.starts[i]) : int(parsed.ends[i])]
+                rows = careful_rows(iter([line]), table, reading.problems, row + i)
+                for at, record in _table_records(rows, table, reading):
+                    maker.add(at, record)
+            parts = [maker.chunk()] if len(maker) else []
+            if ok.any():
+                reading.rows_read += int(np.count_nonzero(ok))
+                parts.append(_fast_chunk(parsed, ok, row))
+            if parts:
+                yield parts[0] if len(parts) == 1 else _by_row(parts)
+        row += len(ok)
+
+
+def _fast_chunk(parsed: FastRows, ok: BoolArray, first_row: int) -> Chunk:
+    prompt, output = (column[ok] for column in parsed.counts)
+    nothing = np.full(len(prompt), UNKNOWN, dtype=np.int64)
+    rows = np.arange(first_row, first_row + len(ok))[ok]
+    return Chunk(parsed.time_ns[ok], prompt, output, nothing, nothing, nothing, nothing, output == 0, rows)
+
+
+def _by_row(parts: list[Chunk]) -> Chunk:
+    whole = joined(parts)
+    return whole.take(np.argsort(whole.row, kind="stable"))
+
+
+def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
+
+
+def _note_repeats(chunk: Chunk, last: Chunk | None, reading: Reading) -> None:
+    same: Any = np.ones(len(chunk), dtype=np.bool_)
+    same[0] = last is not None
+    for name in ("arrival_ns", "prompt_tokens", "output_tokens"):
+        values = getattr(chunk, name)
+        same[1:] &= values[1:] == values[:-1]
+        if last is not None:
+            same[0] &= values[0] == getattr(last, name)[0]
+    found = np.flatnonzero(same)
+    for i in found[:20].tolist():
+        reading.problems.keep("repeats_previous_row", int(chunk.row[i]), "Time and tokens are those of the row before.")
+    reading.problems.kept["repeats_previous_row"] += max(0, len(found) - 20)
+    if not reading.problems.kept["repeats_previous_row"]:
+        del reading.problems.kept["repeats_previous_row"]
