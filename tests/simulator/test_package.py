@@ -60,6 +60,12 @@ def test_the_example_in_the_package_runs() -> None:
     assert doctest.testmod(simulator).failed == 0
 
 
+def test_the_examples_of_the_manual_run_as_printed() -> None:
+    result = doctest.testfile(str(ROOT / "docs" / "simulator.md"), module_relative=False)
+    assert result.attempted > 30
+    assert result.failed == 0
+
+
 def test_every_public_name_exists_once() -> None:
     assert len(set(simulator.__all__)) == len(simulator.__all__)
     assert all(hasattr(simulator, name) for name in simulator.__all__)
