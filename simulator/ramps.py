@@ -14,7 +14,7 @@ class RampMisses:
     """Requests that arrived while a replica was starting (a ramp, a cold start, a reload after a loss).
 
     starts, starting_s   replicas started or reloaded, and the time during which at least one was
-    requests, missed     requests sent in that time, and those of them that missed a threshold
+    requests, missed     requests sent in that time, before the run ended, and those of them that missed a threshold
     missed_elsewhere     requests sent at other times that missed one
     paid_replica_hours   what all replicas were paid for, cold starts included
     """
@@ -36,7 +36,9 @@ def ramp_misses(log: EventLog, slo: GoodputSlo) -> RampMisses:
         inside |= (log.arrival_ps >= asked_ps) & (log.arrival_ps < ready_ps)
         starting_ps += max(0, min(ready_ps, log.end_ps) - max(asked_ps, covered_to_ps))
         covered_to_ps = max(covered_to_ps, ready_ps)
-    missed = ~meets(log, slo)
+    sent = log.arrival_ps <= log.end_ps
+    inside &= sent
+    missed = sent & ~meets(log, slo)
     return RampMisses(
         starts=len(log.starts),
         starting_s=starting_ps / 1e12,

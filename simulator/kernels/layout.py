@@ -71,7 +71,10 @@ def lay_out(fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_
     words.end = words.end if control is None else control.end
     if cache_words.end >= 2**31 or words.end >= 2**31:
         raise SimulatorError("too_large", "max_num_seqs", "seats, blocks and names of the fleet exceed 2**31 words")
-    m, w = np.zeros(words.end, np.int64), np.zeros(cache_words.end, np.int32)
+    try:
+        m, w = np.zeros(words.end, np.int64), np.zeros(cache_words.end, np.int32)
+    except MemoryError as error:
+        raise SimulatorError("too_large", "max_num_seqs", "seats, blocks and names exceed the memory") from error
     for field, value in header.items():
         m[field] = value
     m[s.WORD] = mixed(word)

@@ -51,7 +51,7 @@ from simulator.kernels.state import (
     TRANSFER,
     UNTIL,
 )
-from simulator.kernels.step import begin_step, settle_step
+from simulator.kernels.step import NO_STEP, plan_step, settle_step, start_step
 from simulator.kernels.stretch import plan_stretch, run_stretch
 from simulator.kernels.tree import tree_key, tree_set, tree_top
 from simulator.steptime import HORIZON_PS, IntArray
@@ -79,10 +79,14 @@ def _begin(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, rep:
         start_anew(m, rep)
         return
     m[rep + NOW] = now_ps
-    if now_ps >= m[rep + BIN_END]:
+    stretches = plan_stretch(m, w, times, counts, rep)
+    running = 0 if stretches else plan_step(m, w, times, counts, rep)
+    if running == NO_STEP:
+        return
+    if now_ps >= m[rep + BIN_END]:  # then a stretch was cut after its first step
         turn_bin(m, rep, now_ps)
-    if not plan_stretch(m, w, times, counts, rep):
-        begin_step(m, w, times, counts, rep)
+    if not stretches:
+        start_step(m, rep, running, 0)
     tree_set(m, m[EVENTS], m[rep + NUMBER], m[rep + END])
 
 

@@ -1,6 +1,6 @@
 """The pool of KV blocks and the content that it keeps, as the reference engine uses them."""
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 
 Key = tuple[int, int]
@@ -12,14 +12,16 @@ class BlockPool:
 
     A free block keeps its content, and can be hit, until it is taken for something else. Blocks are freed to the end of
     the queue, a request's last block before its first: least recently used first, a chain's tail before its head.
-    NOWHERE stands in lists of blocks for one that is not held.
+    NOWHERE stands in lists of blocks for one that is not held. Blocks that were never taken stand before all others, by
+    number: only how many of them are left is kept, so that a pool takes the memory of what has been used of it.
     """
 
     def __init__(self, num_blocks: int) -> None:
         self.num_blocks = num_blocks
         self.shared = 0
-        self._free: OrderedDict[int, None] = OrderedDict((block, None) for block in range(num_blocks))
-        self._references = [0] * num_blocks
+        self._first_untaken = 0
+        self._freed: OrderedDict[int, None] = OrderedDict()
+        self._references: defaultdict[int, int] = defaultdict(int)
         self._key_of: dict[int, Key] = {}
         self._block_of: dict[Key, int] = {}
         self._begun: dict[Key, tuple[int, int]] = {}
@@ -28,11 +30,11 @@ class BlockPool:
     @property
     def free(self) -> int:
         """Blocks that nobody holds (cached ones included: they can be taken)."""
-        return len(self._free)
+        return self.num_blocks - self._first_untaken + len(self._freed)
 
     @property
     def used(self) -> int:
-        return self.num_blocks - len(self._free)
+        return self._first_untaken - len(self._freed)
 
     def find(self, key: Key) -> int:
         """The block that holds this content, NOWHERE if none does."""
@@ -48,14 +50,17 @@ class BlockPool:
             if block == NOWHERE:
                 continue
             if self._references[block] == 0:
-                del self._free[block]
+                del self._freed[block]
             else:
                 self.shared += 1
             self._references[block] += 1
 
     def take(self, count: int) -> list[int]:
         """`count` blocks from the head of the free queue; their old content is lost. The caller has checked `free`."""
-        taken = [self._free.popitem(last=False)[0] for _ in range(count)]
+        fresh = min(count, self.num_blocks - self._first_untaken)
+        taken = [*range(self._first_untaken, self._first_untaken + fresh)]
+        self._first_untaken += fresh
+        taken += [self._freed.popitem(last=False)[0] for _ in range(count - fresh)]
         for block in taken:
             self._forget(block)
             self._forget_beginning(block)
@@ -69,7 +74,7 @@ class BlockPool:
                 continue
             self._references[block] -= 1
             if self._references[block] == 0:
-                self._free[block] = None
+                self._freed[block] = None
             else:
                 self.shared -= 1
 

@@ -119,6 +119,29 @@ def test_held_back_prompts_stall_the_prefill_of_others(engine: str) -> None:
     assert free.admitted_ps.max() < 500
 
 
+@pytest.mark.parametrize("latency_ps", [10_000, 30_000])
+def test_prompts_that_begin_beside_kv_not_sent_yet_fall_and_begin_until_it_has_left(
+    engine: str, latency_ps: int
+) -> None:
+    """Without room asked for the whole prompt, a first chunk fits beside held blocks and the second does not: a step of
+    100 ps for nothing after the other, each a preemption, but no more than the latency has room for."""
+    tight = {"num_blocks": 12, "max_num_batched_tokens": 8}
+    rows = [(0, 40, 1), (0, 40, 1)]
+    ends, steps, falls = [], [], []
+    for whole in (True, False):
+        pools = prefill(reserve_full_isl=whole, **tight), decode()
+        log = run_fleet(
+            engine, fleet(*pools, token_ps=0, latency_ps=latency_ps, first_output="decode"), workload_of(rows)
+        )
+        ends.append(int(log.finish_ps.max()))
+        steps.append(log.steps)
+        falls.append(int(log.preemptions.sum()))
+    assert falls[0] == 0
+    assert latency_ps // 100 - 5 <= falls[1] <= latency_ps // 100
+    assert steps[1] == steps[0] + falls[1]
+    assert 0 <= ends[0] - ends[1] <= 100  # the last one that began was not for nothing
+
+
 def test_blocks_are_reserved_for_the_prompt_and_one_token(engine: str) -> None:
     # 8 tokens fill two blocks, the first step computes a ninth: of 5 blocks two requests would take 6.
     pools = (prefill(), decode(num_blocks=5))

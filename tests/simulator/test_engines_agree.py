@@ -11,6 +11,8 @@ from simulator import EngineConfig, EventLog, Fleet, Pool, StepTime, Workload, s
 from simulator.admission import NO_LIMITS
 from simulator.engine import Engine
 from simulator.handover import handed_over
+from simulator.records import SERIES_BINS
+from tests.simulator.logs import even_replica
 from tests.simulator.random_runs import (
     crowded_disaggregated_runs,
     disaggregated_runs,
@@ -209,3 +211,12 @@ def test_fast_equals_reference_where_kv_is_held_back(run: tuple[Fleet, Workload]
 @given(st.one_of(disaggregated_runs(caching=True), crowded_disaggregated_runs()), st.floats(0.0, 1.2))
 def test_fast_equals_reference_when_prefill_and_decode_stop_early(run: tuple[Fleet, Workload], share: float) -> None:
     _agree(*run, share)
+
+
+def test_bins_of_the_series_widen_only_where_a_step_begins() -> None:
+    """With overlap a finished request is let go after the run's last step, behind the last bin: nothing begins there."""
+    config, step_time = even_replica(2**30 * (SERIES_BINS + 1), overlap_scheduling=True)
+    fleet = Fleet((Pool(config, step_time),))
+    _agree(fleet, Workload([0], [5], [1]))
+    assert simulate_fleet(fleet, Workload([0], [5], [1])).series.bin_ps == 2**30
+    _agree(fleet, Workload([0, 2**40], [5, 5], [1, 2]))

@@ -1,6 +1,7 @@
 """Figures from event logs made by hand."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import GoodputSlo, SimulatorError, Workload, simulate, summarise, timeline
+from simulator import GoodputSlo, SimulatorError, Workload, ramp_misses, simulate, summarise, timeline
 from simulator.engine import Engine
 from simulator.metrics import tpot_ms
 from simulator.records import itl_bin, itl_upper_ps
@@ -167,3 +168,5 @@ def test_requests_that_a_stopped_run_never_sent_count_nowhere(engine: Engine) ->
     assert summary.offered_rps == pytest.approx(0.1)
     assert summary.goodput[0].ratio == pytest.approx(2 / 3)
     assert timeline(log).in_system_mean.max() == pytest.approx(1)
+    misses = ramp_misses(replace(log, starts=((0, 5 * 10**12, 95 * 10**12),)), GoodputSlo(e2e_ms=20_000))
+    assert (misses.requests, misses.missed, misses.missed_elsewhere) == (2, 1, 0)

@@ -4,6 +4,7 @@ import collections.abc
 import dataclasses
 import inspect
 import math
+import tracemalloc
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, Union, get_args, get_origin
@@ -285,3 +286,28 @@ def test_lists_serve_for_tuples() -> None:
     assert hash(fleet.outages)
     assert isinstance(simulator.simulate_fleet(fleet, LOAD, engine="reference"), EventLog)
     assert simulator.Speculation(draft_tokens=2, acceptance_ratio=[0.5, 0.5]).chances == (0.5, 0.25)  # type: ignore[arg-type]
+
+
+def test_the_reference_engine_keeps_of_a_pool_what_has_been_used() -> None:
+    config = simulator.EngineConfig(**ENGINE | {"num_blocks": 10**6, "enable_prefix_caching": True})
+    tracemalloc.start()
+    try:
+        simulator.simulate(config, STEP, LOAD, engine="reference")
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 8 * 2**20
+
+
+def test_a_run_that_the_machine_has_no_memory_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    zeros = np.zeros
+
+    def short_of_memory(shape: Any, *rest: Any, **options: Any) -> Any:
+        if isinstance(shape, int) and shape > 10**6:
+            raise MemoryError
+        return zeros(shape, *rest, **options)
+
+    config = simulator.EngineConfig(**ENGINE | {"block_size": 10**6})
+    monkeypatch.setattr(np, "zeros", short_of_memory)
+    with pytest.raises(simulator.SimulatorError, match="memory"):
+        simulator.simulate(config, STEP, LOAD)

@@ -20,11 +20,11 @@ from simulator import (
     poisson_arrivals_ps,
     simulate,
     summarise,
-    sustained_rps,
 )
 from simulator.lesson import littles_law
 from simulator.steptime import PS_PER_S
-from tests.simulator.logs import MS, even_replica
+from simulator.traffic import RateCurve
+from tests.simulator.logs import MS, even_replica, log_of
 
 
 def serve(config: EngineConfig, workload: Workload, **options: Any) -> EventLog:
@@ -168,12 +168,20 @@ def test_chunked_prefill_does_not_raise_offline_throughput_but_smooths_tokens() 
 
 def test_the_sustained_rate_leaves_out_the_ramp_up() -> None:
     """guidellm issue 93: 100 requests at once, the first ends at 30 s, the last at 129 s: 1.0 and not 0.775."""
-    ends = np.arange(30, 130) * PS_PER_S
-    assert sustained_rps(ends) == pytest.approx(1.0, abs=0.01)
-    assert pytest.approx(0.775, abs=0.01) == 100 / 129
+    ends_ms = np.arange(30, 130) * 1000
+    figures = summarise(log_of(np.zeros(100), ends_ms, ends_ms, np.ones(100)))
+    assert figures.sustained_rps == pytest.approx(1.0, abs=0.01)
+    assert figures.served_rps == pytest.approx(0.775, abs=0.01)
 
 
 def test_sessions_become_concurrency_by_littles_law() -> None:
     """grafana/k6-docs pull request 1839: 990 sessions of 92 s in an hour; 2,591 of 82 s in a month of 720 h."""
     assert littles_law(990 / 3600, 92) == pytest.approx(25.3, abs=0.1)
     assert littles_law(2591 / (720 * 3600), 82) == pytest.approx(0.082, abs=0.001)
+
+
+def test_utilisation_and_peak_come_out_of_the_traffic_s_shape() -> None:
+    """A case of 2026 on moving back to cloud: 15 % load for 20 hours of the day and 95 % for 4."""
+    curve = RateCurve([0.15] * 20 + [0.95] * 4)
+    assert curve.mean_rps == pytest.approx(0.2833, abs=0.001)
+    assert max(curve.rates_rps) / curve.mean_rps == pytest.approx(3.35, abs=0.01)
