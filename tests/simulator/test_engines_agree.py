@@ -214,7 +214,7 @@ def test_fast_equals_reference_when_prefill_and_decode_stop_early(run: tuple[Fle
 
 
 def test_bins_of_the_series_widen_only_where_a_step_begins() -> None:
-    """With overlap a finished request is let go after the run's last step, behind the last bin: nothing begins there."""
+    """With overlap a finished request is let go after the last step, behind the last bin: nothing begins there."""
     config, step_time = even_replica(2**30 * (SERIES_BINS + 1), overlap_scheduling=True)
     fleet = Fleet((Pool(config, step_time),))
     _agree(fleet, Workload([0], [5], [1]))
