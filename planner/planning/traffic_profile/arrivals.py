@@ -144,7 +144,7 @@ class GapCounter:
 
     def distribution(self) -> GapDistribution:
         """The histogram as a distribution function, from twice the resolution of the stamps on."""
-        used = np.flatnonzero((self._bins[:-1] > 0) & (_GAP_EDGES_S >= 2 * self.resolution_ns / NS_PER_S))
+        used = np.flatnonzero((self._bins[:-1] > 0) & (2 * self.resolution_ns / NS_PER_S <= _GAP_EDGES_S))
         return GapDistribution(_GAP_EDGES_S[used], np.cumsum(self._bins[:-1])[used] / self.count)
 
 
