@@ -7,6 +7,7 @@ from simulator.kernels.accounts import add_gap, add_product, note_peak
 from simulator.kernels.candidates import GANG_WORDS
 from simulator.kernels.compile import kernel
 from simulator.kernels.gangs import empty_stages, hold
+from simulator.kernels.late import retire
 from simulator.kernels.lines import empty_lines
 from simulator.kernels.pool import take
 from simulator.kernels.power import (
@@ -181,10 +182,13 @@ def _outstanding(m: IntArray, number: int) -> int:
 
 
 @kernel
-def _switch_off_empty(m: IntArray, now_ps: int) -> None:
+def _switch_off_empty(m: IntArray, w: Int32Array, counts: Int32Array, now_ps: int) -> None:
+    """Those that are leaving and have nobody left; late rows go too, before a step is computed in vain."""
     for number in range(m[GANG_COUNT]):
         power = power_of(m, number)
         if m[power + STATE] == LEAVING and _outstanding(m, number) == 0:
+            for engine in range(_first_engine(m, number), _engines_end(m, number)):
+                retire(m, w, counts, m[m[RECORDS] + engine])
             _off(m, power, now_ps)
 
 
@@ -259,7 +263,7 @@ def _stabilised(m: IntArray, scaler: int, wanted: int, alive: int) -> int:
 
 
 @kernel
-def _tick(m: IntArray, scaler: int, now_ps: int) -> None:
+def _tick(m: IntArray, w: Int32Array, counts: Int32Array, scaler: int, now_ps: int) -> None:
     m[scaler + NEXT_TICK] += m[scaler + INTERVAL]
     alive = alive_in(m, scaler)
     wanted = _stabilised(m, scaler, _wanted(m, scaler, _measured(m, scaler, now_ps), alive), alive)
@@ -274,7 +278,7 @@ def _tick(m: IntArray, scaler: int, now_ps: int) -> None:
         switch_on(m, scaler, wanted - alive, now_ps)
     else:
         _fewer(m, scaler, alive - wanted)
-        _switch_off_empty(m, now_ps)
+        _switch_off_empty(m, w, counts, now_ps)
 
 
 @kernel
@@ -414,7 +418,7 @@ def _lose(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array, outag
 def act(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array) -> None:
     """Outages, then replicas that become ready, then the autoscalers' ticks that fall on this instant."""
     control, now_ps = m[CONTROL], m[CLOCK]
-    _switch_off_empty(m, now_ps)
+    _switch_off_empty(m, w, counts, now_ps)
     while m[control + WARNINGS] < m[control + WARNINGS_END] and m[m[control + WARNINGS] + OUTAGE_AT] <= now_ps:
         m[power_of(m, m[m[control + WARNINGS] + OUTAGE_NUMBER]) + WARNED] = 1
         m[control + WARNINGS] += OUTAGE_SIZE
@@ -427,4 +431,4 @@ def act(m: IntArray, w: Int32Array, times: IntArray, counts: Int32Array) -> None
             m[power + STATE] = ON
     for scaler in range(m[control + SCALERS], m[control + SCALERS_END], SCALER_SIZE):
         if m[scaler + NEXT_TICK] <= now_ps:
-            _tick(m, scaler, now_ps)
+            _tick(m, w, counts, scaler, now_ps)

@@ -22,7 +22,7 @@ from simulator import (
     ramp_misses,
     simulate_fleet,
 )
-from simulator.config import Order
+from simulator.config import Order, Scheduler
 from simulator.engine import Engine
 from simulator.records import FINISHED, UNFINISHED
 from tests.simulator.logs import even_replica
@@ -205,6 +205,7 @@ def controlled(draw: st.DrawFn) -> tuple[Fleet, Workload]:
     groups = draw(st.one_of(st.just((KvGroup(),)), kv_groups()))
     scheduler = draw(st.sampled_from(["vllm_v1", "vllm_v1", "vllm_v0", "tensorrt_llm", "sglang"]))
     whole = scheduler == "vllm_v0" and draw(st.booleans())
+    overlap = scheduler != "vllm_v0" and draw(st.booleans())
     config, step_time = even_replica(
         STEP,
         scheduler=scheduler,
@@ -213,7 +214,8 @@ def controlled(draw: st.DrawFn) -> tuple[Fleet, Workload]:
         blocks=draw(st.integers(6, 30)) * sum(group.pool_blocks for group in groups),
         enable_prefix_caching=draw(st.booleans()),
         max_num_batched_tokens=50_000 if whole else draw(st.sampled_from([100, 20])),
-        speculation=draw(st.one_of(st.none(), speculations())),
+        speculation=None if overlap else draw(st.one_of(st.none(), speculations())),
+        overlap_scheduling=overlap,
         kv_groups=groups,
     )
     alone, config = config, draw(gangs(config))
@@ -236,7 +238,7 @@ def controlled(draw: st.DrawFn) -> tuple[Fleet, Workload]:
         Outage(
             int(rng.integers(0, 80)) * STEP // 2, int(rng.integers(0, replicas)), *rng.integers(0, 5 * STEP, 2).tolist()
         )
-        for _ in range(draw(st.integers(0, 5)))
+        for _ in range(0 if overlap else draw(st.integers(0, 5)))
     )
     count = draw(st.integers(1, 25))
     load = Workload(
@@ -315,6 +317,25 @@ def test_a_replica_that_has_just_come_on_stays_for_those_at_the_gate(engine: Eng
     pool = Pool(*even_replica(10**10, seats=4), 1, autoscaling=scaling)
     log = simulate_fleet(Fleet((pool,)), Workload([0], [10], [3]), engine=engine, until_ps=100 * S)
     assert log.outcome.tolist() == [FINISHED]
+
+
+@pytest.mark.parametrize("scheduler", ["sglang", "vllm_v1"])
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_a_replica_that_is_switched_off_computes_nothing_in_vain(engine: Engine, scheduler: Scheduler) -> None:
+    """With overlap the step after the last token would, but the tick at that instant finds nobody and ends it."""
+    scaling = rule(minimum=0, initial=0, interval_ps=STEP, cold_start_ps=(0,))
+    config, step_time = even_replica(
+        STEP,
+        scheduler=scheduler,
+        seats=1,
+        blocks=9,
+        max_num_batched_tokens=99,
+        overlap_scheduling=True,
+        max_new_tokens=9,
+    )
+    fleet = Fleet((Pool(config, step_time, 1, autoscaling=scaling),))
+    log = simulate_fleet(fleet, Workload([3 * STEP], [40], [4]), engine=engine)
+    assert (log.end_ps, log.busy_ps, log.steps) == (7 * STEP, 4 * STEP, 4)
 
 
 @pytest.mark.parametrize("mean_s", [1e-300, 1e-9])
