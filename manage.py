@@ -119,9 +119,9 @@ def become(python: str, arguments: "list[str]") -> NoReturn:
 
 
 def test_arguments(given: "list[str]") -> "list[str]":
-    """pytest's arguments for `test [ROOM] [pytest arguments]`."""
+    """pytest's arguments for `test [ROOM] [pytest arguments]`; a room with `tests/` before it is the same room."""
     if given and not given[0].startswith("-"):
-        room = os.path.join(ROOT, "tests", given[0])
+        room = os.path.join(ROOT, "tests", given[0].removeprefix("tests/"))
         if not os.path.exists(room):
             rooms = sorted(e.name for e in os.scandir(os.path.join(ROOT, "tests")) if e.is_dir() and e.name[0] != "_")
             end(f"no such room: {given[0]}; there are {', '.join(rooms)}")

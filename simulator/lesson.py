@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from simulator.checks import checked
 from simulator.errors import SimulatorError, require_int, require_number
 from simulator.statistics import nearest_rank
 
@@ -61,6 +62,7 @@ class LessonRun:
     p95_ttft_steps: int
 
 
+@checked
 def run_lesson(
     requests: Sequence[LessonRequest], slots: int, policy: Literal["static", "continuous"] = "continuous"
 ) -> LessonRun:
@@ -70,6 +72,7 @@ def run_lesson(
     return _run(requests, slots, policy, [request.output_tokens for request in requests], [1] * len(requests))
 
 
+@checked
 def run_chunked_prefill(requests: Sequence[LessonRequest], slots: int, chunk_tokens: int) -> LessonRun:
     """Continuous, a prompt of p tokens first taking ceil(p / chunk_tokens) steps in its slot.
 
@@ -81,6 +84,7 @@ def run_chunked_prefill(requests: Sequence[LessonRequest], slots: int, chunk_tok
     return _run(requests, slots, "continuous", held, prefill)
 
 
+@checked
 def run_unchunked_prefill(requests: Sequence[LessonRequest], slots: int) -> LessonRun:
     """Continuous, whole prompts prefilling alone in ceil(p / 256) steps while no slot decodes.
 
@@ -191,6 +195,7 @@ def _outcome(line: _Line, first_token_steps: Sequence[int]) -> LessonRun:
     )
 
 
+@checked
 def slot_capacity_per_step(slots: int, mean_output_tokens: float) -> float:
     """Requests per step that K slots can finish at most: K / mean length."""
     return require_int("slots", slots, 1) / require_number(
@@ -198,6 +203,7 @@ def slot_capacity_per_step(slots: int, mean_output_tokens: float) -> float:
     )
 
 
+@checked
 def littles_law(arrival_rps: float, time_in_system_s: float) -> float:
     """Requests in the system = arrivals per second x seconds in the system; a batch holds that many, rounded up."""
     rate = require_number("arrival_rps", arrival_rps, 0.0)
@@ -216,6 +222,7 @@ class KvComparison:
     wasted_tokens: int
 
 
+@checked
 def contiguous_kv(
     kv_budget_bytes: int, bytes_per_token: int, mean_context_tokens: int, max_model_len: int
 ) -> KvComparison:
@@ -224,6 +231,7 @@ def contiguous_kv(
     return _kv(kv_budget_bytes, bytes_per_token, context, require_int("max_model_len", max_model_len, context), 1)
 
 
+@checked
 def paged_kv(kv_budget_bytes: int, bytes_per_token: int, mean_context_tokens: int, block_tokens: int) -> KvComparison:
     """Each sequence holds whole blocks, the last one partly filled."""
     context, block = (
@@ -241,6 +249,7 @@ def _kv(budget_bytes: int, bytes_per_token: int, context: int, block_tokens: int
     return KvComparison(held, blocks, sequence_bytes, budget // sequence_bytes, context / held, held - context)
 
 
+@checked
 def contiguous_sequences(n_blocks: int, block_tokens: int, slab_tokens: int) -> int:
     """Sequences that a pool of `n_blocks` blocks holds when each reserves a slab of `slab_tokens`."""
     pool = require_int("n_blocks", n_blocks, 0) * require_int("block_tokens", block_tokens, 1)
@@ -256,6 +265,7 @@ class PrefixHits:
     hit_ratio: float
 
 
+@checked
 def prefix_hits(requests: int, shared_tokens: int, unique_tokens: int, block_tokens: int = 16) -> PrefixHits:
     """Requests one after another with one shared beginning: the first misses, the others hit its whole blocks."""
     count = require_int("requests", requests, 1)
@@ -268,6 +278,7 @@ def prefix_hits(requests: int, shared_tokens: int, unique_tokens: int, block_tok
     return PrefixHits(total, cached, cached / total if total else 0.0)
 
 
+@checked
 def prefill_saving_ratio(shared_tokens: int, unique_tokens: int) -> float:
     """Share of a prompt's prefill that a hit on its shared beginning saves."""
     shared, unique = require_int("shared_tokens", shared_tokens, 0), require_int("unique_tokens", unique_tokens, 1)
@@ -287,6 +298,7 @@ class ResponseTimes:
         return self.ttft_s <= ttft_s and (self.tpot_s is None or self.tpot_s <= tpot_s) and self.e2e_s <= e2e_s
 
 
+@checked
 def response_times(sent_s: float, token_times_s: Sequence[float]) -> ResponseTimes:
     """TTFT = first token - sent; TPOT = (last - first) / (tokens - 1); E2E = last - sent. Times must not fall."""
     if not token_times_s:

@@ -18,11 +18,13 @@ class Stability:
 
     Requests that were turned away count nowhere.
 
-    verdict               `steady`; `unstable`: the number in the system grew and the queue never emptied;
-                          `unknown`: too few requests to tell
+    verdict               `steady`; `unstable`: the number in the system grew and the queue, or the one between
+                          prefill and decode, never emptied; `unknown`: too few requests to tell
     offered_rps, served_rps, load_ratio   arrivals and departures per second in that half, and their quotient (rho)
     queue_growth_rps      how fast the number in the system grew, requests per second (0 when steady)
-    replicas_needed       replicas like this one for the verdict to become steady: at least offered / served
+    replicas_needed       replicas like this one for the verdict to become steady: at least offered / served. None for
+                          a log of several engines, which may be unequal: there the load ratio says by how much
+                          capacity has to grow
     """
 
     verdict: Literal["steady", "unstable", "unknown"]
@@ -51,10 +53,15 @@ def judge_stability(log: EventLog, warmup_ratio: float = 0.0) -> Stability:
     # The queue fell behind if it never emptied and the system holds more at the end than in the middle; a server with
     # seats for everybody has no queue, and falls behind when the number in it keeps rising.
     behind = _in_system(arrivals, ends, end) > _in_system(arrivals, ends, middle)
-    unstable = behind and (_never_empty(arrivals, admitted, middle, end) or _rising(arrivals, ends, start, end))
+    unstable = behind and (
+        _never_empty(arrivals, admitted, middle, end)
+        or _rising(arrivals, ends, start, end)
+        or _piling_up_between(log, start, end)
+    )
+    alone = len(log.replicas) == 1
     if not unstable:
-        return Stability("steady", offered, served, offered / served if served else math.inf, 0.0, 1)
-    replicas = max(2, math.ceil(offered / served - 1e-9)) if served else None
+        return Stability("steady", offered, served, offered / served if served else math.inf, 0.0, 1 if alone else None)
+    replicas = max(2, math.ceil(offered / served - 1e-9)) if served and alone else None
     return Stability("unstable", offered, served, offered / served if served else math.inf, offered - served, replicas)
 
 
@@ -71,6 +78,26 @@ def _never_empty(arrivals: IntArray, admitted: IntArray, start: int, end: int) -
     instants = admitted[(admitted >= start) & (admitted < end)]
     waiting = np.searchsorted(arrivals, instants, "right") - np.searchsorted(admitted, instants, "right")
     return bool((waiting > 0).all()) and _in_system(arrivals, admitted, start) > 0
+
+
+def _piling_up_between(log: EventLog, start: int, end: int) -> bool:
+    """Whether ever more requests wait between prefill and decode, for the link or for room.
+
+    What a transfer takes without waiting is told from the fastest one, per token. In the second half somebody always
+    waits, and in the last quarter half as many again as in the second.
+    """
+    sent = (log.transfer_ps > 0) & (log.first_token_ps >= 0)
+    if np.count_nonzero(sent) < MIN_REQUESTS:
+        return False
+    taken = log.transfer_ps[sent]
+    tokens = log.prompt_tokens[sent]
+    waits = np.maximum(0, taken - np.rint((taken / tokens).min() * tokens).astype(np.int64))
+    began = np.sort(log.first_token_ps[sent])
+    left = np.sort(log.first_token_ps[sent] + waits)
+    instants = np.linspace(start, end, 401).astype(np.int64)
+    inside = np.searchsorted(began, instants, "right") - np.searchsorted(left, instants, "right")
+    second, fourth = float(inside[100:200].mean()), float(inside[300:].mean())
+    return bool(inside[200:].min() > 0) and fourth > 1.5 * second
 
 
 def _rising(arrivals: IntArray, ends: IntArray, start: int, end: int) -> bool:

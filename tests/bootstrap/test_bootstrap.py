@@ -103,6 +103,10 @@ def test_the_test_command_takes_a_room_and_pytests_own_arguments(made: Checkout)
     assert room.stdout.endswith(f"['{made.root / 'tests' / 'costmodel'}', '-k', 'memory']\n")
 
 
+def test_a_room_may_be_given_as_the_path_it_has(made: Checkout) -> None:
+    assert made.run("test", "tests/costmodel").stdout.endswith(f"['{made.root / 'tests' / 'costmodel'}']\n")
+
+
 def test_an_unknown_room_is_one_line(made: Checkout) -> None:
     room = made.run("test", "kitchen")
     assert room.returncode == 1

@@ -146,3 +146,8 @@ def test_continuous_never_takes_longer_in_all_and_never_idles_while_someone_wait
 def test_equal_lengths_gain_nothing_from_continuous_batching(lengths: list[int], slots: int) -> None:
     requests = [LessonRequest(0, lengths[0]) for _ in lengths]
     assert run_lesson(requests, slots, "static").finish_steps == run_lesson(requests, slots, "continuous").finish_steps
+
+
+def test_requests_of_another_kind_are_refused_in_a_line() -> None:
+    with pytest.raises(SimulatorError, match="requests"):
+        run_lesson([(0, 5)], 2)  # type: ignore[list-item]
