@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+
 from planner.planning.errors import FieldError, ScenarioInvalid, show
+from planner.planning.importers import ANSWERS, Answers, ImportRefused, Source, file_source, open_trace
 from planner.planning.schema.read import MAX_SCENARIO_BYTES, read_object
 from planner.planning.schema.traffic import MAX_TRACE_CHARACTERS
+from planner.planning.traffic.traces import NS_PER_S, read_requests, refused_trace
 
 INVALID = 2
 NO_CANDIDATE = 3
 TRACE_FILE = "/traffic/trace/file"
+FILE_KEYS = frozenset({"file", "answers", "columns", "leave_out_bad_rows"})
 
 
 def read_file(path: Path, pointer: str = "", most_bytes: int = MAX_SCENARIO_BYTES) -> bytes:
@@ -27,9 +33,10 @@ def read_file(path: Path, pointer: str = "", most_bytes: int = MAX_SCENARIO_BYTE
 
 
 def read_document(data: bytes, folder: Path) -> dict[str, Any]:
-    """The scenario document, with `{"traffic": {"trace": {"file": "path"}}}` replaced by the file's text.
+    """The scenario document, with `{"traffic": {"trace": {"file": "path"}}}` replaced by the file's requests.
 
-    Paths are relative to the scenario's folder. Raises ScenarioInvalid.
+    The file may have any format that `inspect` knows, with `answers` and `columns` beside it. Paths are relative to the
+    scenario's folder. Raises ScenarioInvalid.
     """
     document = read_object(data)
     traffic = document.get("traffic")
@@ -39,12 +46,46 @@ def read_document(data: bytes, folder: Path) -> dict[str, Any]:
     name = trace["file"]
     if not isinstance(name, str) or not name or "\0" in name:
         _fail("wrong_type", TRACE_FILE, show(name), "a path", "file must be a path.")
-    try:
-        text = read_file(folder / name, TRACE_FILE, MAX_TRACE_CHARACTERS).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        _fail("trace_binary", TRACE_FILE, show(name), "UTF-8 text", "The trace is not text.")
-    rest = {key: value for key, value in trace.items() if key != "file"}
+    text = trace_text(file_source(folder / name), _answers(trace), bool(trace.get("leave_out_bad_rows")))
+    rest = {key: value for key, value in trace.items() if key not in FILE_KEYS}
     return {**document, "traffic": {**traffic, "trace": {**rest, "csv": text}}}
+
+
+def trace_text(source: Source, answers: Answers, leave_out_bad_rows: bool) -> str:
+    """The requests of a file of any known format as the text of a scenario's trace; a plain table stays as it is.
+
+    Raises ScenarioInvalid.
+    """
+    try:
+        file = open_trace(source, answers)
+        if file.layout.format in {"azure_llm_trace", "plain"} and answers == Answers() and not leave_out_bad_rows:
+            text = b"".join(islice(file.opened.blocks(), MAX_TRACE_CHARACTERS >> 18)).decode("utf-8", "replace")
+            if file.opened.packing == "plain" and len(text) <= MAX_TRACE_CHARACTERS:
+                return text
+        rows = read_requests(file, TRACE_FILE, leave_out_bad_rows=leave_out_bad_rows)
+    except ImportRefused as refused:
+        if refused.code in {"file_unreadable", "not_a_file", "symlink_refused", "too_large", "unknown_column"}:
+            _fail(refused.code, TRACE_FILE, refused.code, "a readable file", refused.detail)
+        raise refused_trace(refused, TRACE_FILE) from None
+    output = np.where(rows.failed, 0, rows.output_tokens).tolist()
+    since = (rows.arrival_ns - rows.arrival_ns[0]).tolist()
+    lines = (
+        f"{ns // NS_PER_S}.{ns % NS_PER_S:09d},{prompt},{out}\n"
+        for ns, prompt, out in zip(since, rows.prompt_tokens.tolist(), output, strict=True)
+    )
+    return "timestamp_s,prompt_tokens,output_tokens\n" + "".join(lines)
+
+
+def _answers(trace: dict[str, Any]) -> Answers:
+    """`answers` and `columns` beside the file's name, as `inspect` takes them. Raises ScenarioInvalid."""
+    answers, columns = trace.get("answers", {}), trace.get("columns", {})
+    known = isinstance(answers, dict) and all(answers[name] in ANSWERS.get(name, ()) for name in answers)
+    if not known:
+        allowed = "; ".join(f"{name}: {', '.join(choices)}" for name, choices in ANSWERS.items())
+        _fail("unknown_answer", "/traffic/trace/answers", show(answers), allowed, "An answer is not known.")
+    if not isinstance(columns, dict) or not all(isinstance(name, str) for name in columns.values()):
+        _fail("wrong_type", "/traffic/trace/columns", show(columns), "meaning: name of the column", "Name the columns.")
+    return Answers(**answers, columns=columns)
 
 
 def with_seed(document: dict[str, Any], seed: int | None) -> dict[str, Any]:

@@ -1,10 +1,13 @@
+import gzip
 import json
 from io import StringIO
 
 import pytest
 from django.core.management import call_command
 
-from planner.planning import parse_scenario, plan, report_bytes
+from planner.planning import ScenarioInvalid, parse_scenario, plan, report_bytes
+from planner.planning.command import read_document
+from planner.planning.traffic.traces import read_trace_csv
 from tests.planning.scenarios import changed
 
 SMALL = changed("hardware", {"gpus": ["H200-SXM-141GB"], "tensor_parallel": [1]})
@@ -99,6 +102,40 @@ def test_a_bad_trace_file_is_named(tmp_path, written, content, code):
     exit_code, out, _ = run(written(document), "--json")
     assert exit_code == 2
     assert json.loads(out)["errors"][0]["code"] == code
+
+
+def test_a_trace_file_of_another_format_is_planned_as_its_rows(tmp_path, written):
+    rows = [(0.5 * i, 300 + i, 40 + i % 9) for i in range(60)]
+    records = [
+        {"timestamp": 500 * i, "input_length": prompt, "output_length": output, "hash_ids": []}
+        for i, (_, prompt, output) in enumerate(rows)
+    ]
+    (tmp_path / "trace").write_bytes(gzip.compress("\n".join(map(json.dumps, records)).encode()))
+    traffic = {"trace": {"file": "trace"}, "shape": {"kind": "constant"}}
+    document = read_document(written(changed("traffic", traffic, SMALL)).read_bytes(), tmp_path)
+    assert parse_scenario(document).traffic.trace.csv.splitlines()[:3] == [
+        "timestamp_s,prompt_tokens,output_tokens",
+        "0.000000000,300,40",
+        "0.500000000,301,41",
+    ]
+    assert read_trace_csv(document["traffic"]["trace"]["csv"]).rows == 60
+
+
+def test_a_trace_file_that_needs_answers_takes_them_from_the_scenario(tmp_path):
+    (tmp_path / "trace").write_text("t,a,b\n0,10,1\nx,0,0\n500,20,2\n")
+    trace = {"file": "trace", "columns": {"time": "t", "prompt": "a", "output": "b"}}
+
+    def told(**more):
+        try:
+            return read_document(json.dumps({"traffic": {"trace": {**trace, **more}}}).encode(), tmp_path)
+        except ScenarioInvalid as invalid:
+            return [(error.code, error.detail) for error in invalid.errors]
+
+    assert told()[0][0] == "trace_ambiguous"
+    assert told(answers={"time_unit": "hours"})[0][0] == "unknown_answer"
+    assert told(answers={"time_unit": "ms"}) == [("trace_bad_row", "Row 3: 'x' is not a number.")]
+    text = told(answers={"time_unit": "ms"}, leave_out_bad_rows=True)["traffic"]["trace"]
+    assert text == {"csv": "timestamp_s,prompt_tokens,output_tokens\n0.000000000,10,1\n0.500000000,20,2\n"}
 
 
 def test_a_seed_on_the_command_line(written):

@@ -29,11 +29,11 @@ class Table:
     first_row: int
 
 
-def find_table(head: bytes, answers: Answers, reading: Reading) -> tuple[Table, list[list[str]]]:
-    """The layout of the table and the rows of its first MiB. Raises ImportRefused."""
+def find_table(head: bytes, is_whole: bool, answers: Answers, reading: Reading) -> tuple[Table, list[list[str]]]:
+    """The layout of the table and the rows of its first MiB, `is_whole` if that is all of it. Raises ImportRefused."""
     text = head.decode("utf-8", "replace")
     lines = text.split("\n")
-    if len(lines) > 1:
+    if len(lines) > 1 and (not lines[-1] or not is_whole):
         lines.pop()  # empty, or cut by the end of the sample
     blank = next((i for i, line in enumerate(lines) if line.strip()), 0)
     lines = lines[blank : blank + SAMPLE_LINES]

@@ -96,7 +96,7 @@ def open_trace(source: Source, answers: Answers | None = None) -> TraceFile:
         names = tuple(dict.fromkeys(name for record in sample[:100] for name in record))
         reading.columns = names
     else:
-        table, rows = find_table(opened.head, answers, reading)
+        table, rows = find_table(opened.head, opened.is_whole, answers, reading)
         names = table.names
         sample = [dict(zip(names, row, strict=False)) for row in rows]
         if table.quoted:

@@ -1,21 +1,16 @@
-"""Recorded traffic: reading and judging a trace of arrivals and token counts.
-
-Two formats, told apart by their columns and cells: Azure's TIMESTAMP,ContextTokens,GeneratedTokens with wall-clock
-stamps of seven fractional digits (with or without a zone), and three columns of seconds, prompt tokens, output tokens.
-"""
+"""Recorded traffic of a scenario: a trace of arrivals and token counts, read by the importers and judged."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from planner.planning.errors import FieldError, ScenarioInvalid, show
+from planner.planning.errors import FieldError, ScenarioInvalid
+from planner.planning.importers import Answers, Chunk, ImportRefused, TraceFile, bytes_source, joined, open_trace
 
 IntArray = npt.NDArray[np.int64]
 
@@ -25,15 +20,24 @@ MAX_BACKWARD_RATIO = 0.01
 BACKWARD_RATIO_ROWS = 1_000
 MAX_SPAN_S = 86_400
 MAX_ROWS = 200_000
-MAX_TOKENS = 10_000_000
 MAX_BAD_ROWS_SHOWN = 10
 
-TIME_COLUMNS = frozenset({"timestamp", "timestamp_s", "time_s", "arrival_s", "seconds"})
-PROMPT_COLUMNS = frozenset({"contexttokens", "prompt_tokens", "input_tokens", "input_length"})
-OUTPUT_COLUMNS = frozenset({"generatedtokens", "output_tokens", "completion_tokens", "output_length"})
-
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?")
-_SECONDS = re.compile(r"[+-]?\d{1,12}(?:\.(\d{1,12}))?")
+KNOWN_TABLES = "TIMESTAMP,ContextTokens,GeneratedTokens or timestamp_s,prompt_tokens,output_tokens"
+HARMLESS_DROPS = frozenset({"answered_by_gateway_cache", "not_a_generation", "duplicate_id"})
+"""Rows that are no request of a model server, or are told twice; leaving them out loses nothing."""
+_CODES = {
+    "empty": "trace_empty",
+    "binary": "trace_binary",
+    "archive_refused": "trace_binary",
+    "packing_unknown": "trace_binary",
+    "workbook_refused": "trace_binary",
+    "unknown_format": "trace_columns",
+    "formula_header": "trace_columns",
+    "unanswered": "trace_ambiguous",
+    "no_rows": "trace_no_requests",
+    "clock_backward": "trace_clock_backward",
+    "too_many_rows_to_sort": "trace_too_many_rows",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,26 +89,60 @@ class Trace:
 
 
 def read_trace_csv(data: bytes | str, *, pointer: str = "/traffic/trace/csv", name: str = "trace") -> Trace:
-    """Read a trace from CSV. Raises ScenarioInvalid with codes trace_empty, trace_binary, trace_columns, trace_bad_row,
-    trace_no_requests, trace_single_row, trace_no_span, trace_clock_backward, trace_too_long, trace_too_many_rows."""
-    lines = _lines(data, pointer)
-    body, columns, first_row = _columns(lines, pointer)
-    if len(body) > MAX_ROWS:
-        _fail("trace_too_many_rows", pointer, f"{len(body)} rows", f"at most {MAX_ROWS} rows", "The trace is too long.")
-    rows: list[tuple[int, int, int]] = []
-    errors: list[FieldError] = []
-    for number, line in enumerate(body, start=first_row):
-        try:
-            rows.append(_row(line.split(","), columns))
-        except ValueError as error:
-            errors.append(
-                FieldError("trace_bad_row", pointer, show(line), "time, tokens, tokens", f"Row {number}: {error}.")
+    """Read a trace from a table in which numbers without a unit are seconds.
+
+    Raises ScenarioInvalid with codes trace_empty, trace_binary, trace_columns, trace_ambiguous, trace_bad_row,
+    trace_no_requests, trace_single_row, trace_no_span, trace_clock_backward, trace_too_long, trace_too_many_rows; for
+    damage that tables seldom have, with the importers' own codes after "trace_".
+    """
+    source = bytes_source(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data)
+    try:
+        file = open_trace(source, Answers(negative_times="reject"))
+        if any(question.answer == "time_unit" for question in file.reading.questions):
+            file = open_trace(source, Answers(negative_times="reject", time_unit="s"))
+        rows = read_requests(file, pointer)
+    except ImportRefused as refused:
+        raise refused_trace(refused, pointer) from None
+    return _trace(rows, file.reading.out_of_order_rows, file.reading.max_backstep_ns / NS_PER_S, pointer, name)
+
+
+def read_requests(file: TraceFile, pointer: str, *, leave_out_bad_rows: bool = False) -> Chunk:
+    """At most MAX_ROWS requests. Raises ImportRefused, and ScenarioInvalid(trace_bad_row, trace_columns or
+    trace_too_many_rows)."""
+    if file.layout.kind != "requests":
+        _fail("trace_columns", pointer, file.layout.title, KNOWN_TABLES, "The file does not hold single requests.")
+    problems = file.reading.problems
+    chunks: list[Chunk] = []
+    rows = 0
+    try:
+        for chunk in file.chunks():
+            chunks.append(chunk)
+            rows += len(chunk)
+            if rows > MAX_ROWS:
+                allowed = f"at most {MAX_ROWS} rows"
+                _fail("trace_too_many_rows", pointer, f"more than {MAX_ROWS} rows", allowed, "The trace is too long.")
+    except ImportRefused as refused:
+        if refused.code != "no_rows" or not problems.dropped:
+            raise
+    bad = [problem for problem in problems if not problem.kept and problem.code not in HARMLESS_DROPS]
+    if bad and not leave_out_bad_rows:
+        bad.sort(key=lambda problem: problem.row)
+        errors = (
+            FieldError(
+                "trace_bad_row", pointer, problem.code, "time, tokens, tokens", f"Row {problem.row}: {problem.detail}"
             )
-            if len(errors) >= MAX_BAD_ROWS_SHOWN:
-                break
-    if errors:
+            for problem in bad[:MAX_BAD_ROWS_SHOWN]
+        )
         raise ScenarioInvalid(tuple(errors))
-    return trace_from_rows(rows, pointer=pointer, name=name)
+    if not chunks:
+        raise ImportRefused("no_rows", "No row can be used as a request.")
+    return joined(chunks)
+
+
+def refused_trace(refused: ImportRefused, pointer: str) -> ScenarioInvalid:
+    """The refusal of a file as a fault of the scenario that names it."""
+    code = _CODES.get(refused.code, f"trace_{refused.code}")
+    return ScenarioInvalid((FieldError(code, pointer, refused.code, KNOWN_TABLES, str(refused)),))
 
 
 def trace_from_rows(rows: Sequence[tuple[int, int, int]], *, pointer: str, name: str) -> Trace:
@@ -119,14 +157,22 @@ def trace_from_rows(rows: Sequence[tuple[int, int, int]], *, pointer: str, name:
     backstep_s = float(max(0, -int(steps.min()))) / NS_PER_S
     _check_clock(len(rows), backward, backstep_s, pointer)
     order = np.argsort(times, kind="stable")
-    trace = Trace(
-        name=name,
-        arrival_ns=times[order] - times.min(),
-        prompt_tokens=np.array([row[1] for row in rows], dtype=np.int64)[order],
-        output_tokens=np.array([row[2] for row in rows], dtype=np.int64)[order],
-        out_of_order_rows=backward,
-        max_backstep_s=backstep_s,
-    )
+    prompt, output = (np.array([row[place] for row in rows], dtype=np.int64)[order] for place in (1, 2))
+    return _judged(times[order], prompt, output, backward, backstep_s, pointer, name)
+
+
+def _trace(rows: Chunk, backward: int, backstep_s: float, pointer: str, name: str) -> Trace:
+    """A failed request has no output, whatever the file says it had."""
+    if len(rows) == 1:
+        _fail("trace_single_row", pointer, "1 row", "at least 2 rows", "One arrival has no rate.")
+    output = np.where(rows.failed, 0, rows.output_tokens)
+    return _judged(rows.arrival_ns, rows.prompt_tokens, output, backward, backstep_s, pointer, name)
+
+
+def _judged(
+    times: IntArray, prompt: IntArray, output: IntArray, backward: int, backstep_s: float, pointer: str, name: str
+) -> Trace:
+    trace = Trace(name, times - times.min(), prompt, output, backward, backstep_s)
     _check_trace(trace, pointer)
     return trace
 
@@ -161,82 +207,6 @@ def _check_trace(trace: Trace, pointer: str) -> None:
     if not 0.0001 <= trace.rate_rps <= 10_000:
         detail = f"The rate of the trace is {trace.rate_rps:g} requests/s."
         _fail("out_of_range", pointer, f"{trace.rate_rps:g}", "0.0001 to 10000 requests/s", detail)
-
-
-def _lines(data: bytes | str, pointer: str) -> list[str]:
-    if isinstance(data, bytes):
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            _fail("trace_binary", pointer, "bytes", "UTF-8 text", "The trace is not text.")
-    else:
-        text = data.removeprefix("\ufeff")
-    if any(c < " " and c not in "\r\n\t" for c in set(text)):
-        _fail("trace_binary", pointer, "control characters", "UTF-8 text", "The trace is not text.")
-    lines = [line.strip() for line in text.splitlines()]
-    if not any(lines):
-        _fail("trace_empty", pointer, "nothing", "CSV rows", "The trace is empty.")
-    return lines
-
-
-def _columns(lines: list[str], pointer: str) -> tuple[list[str], tuple[int, int, int], int]:
-    """The body, the places of time, prompt and output in it, and the number of its first row."""
-    start = next(i for i, line in enumerate(lines) if line)
-    end = max(i for i, line in enumerate(lines) if line) + 1
-    cells = [cell.strip().strip('"').lower() for cell in lines[start].split(",")]
-    if cells and (_SECONDS.fullmatch(cells[0]) or _STAMP.fullmatch(cells[0].upper())):
-        return lines[start:end], (0, 1, 2), start + 1
-    places = tuple(
-        next((i for i, cell in enumerate(cells) if cell in names), -1)
-        for names in (TIME_COLUMNS, PROMPT_COLUMNS, OUTPUT_COLUMNS)
-    )
-    if -1 in places:
-        allowed = "TIMESTAMP,ContextTokens,GeneratedTokens or timestamp_s,prompt_tokens,output_tokens"
-        _fail("trace_columns", pointer, show(lines[start]), allowed, "The columns are not those of a known trace.")
-    return lines[start + 1 : end], (places[0], places[1], places[2]), start + 2
-
-
-def _row(cells: list[str], columns: tuple[int, int, int]) -> tuple[int, int, int]:
-    if len(cells) <= max(columns):
-        raise ValueError(f"has {len(cells)} columns")
-    time_ns = _time_ns(cells[columns[0]].strip().strip('"'))
-    prompt, output = (_tokens(cells[place].strip().strip('"')) for place in columns[1:])
-    if output > 0 and prompt == 0:
-        raise ValueError("an answered request has no prompt tokens")
-    return time_ns, prompt, output
-
-
-def _time_ns(text: str) -> int:
-    stamp = _STAMP.fullmatch(text)
-    if stamp:
-        return _stamp_ns(*stamp.groups())
-    number = _SECONDS.fullmatch(text)
-    if not number:
-        raise ValueError(f"{show(text)} is not a time")
-    if text.startswith("-"):
-        raise ValueError("the time is negative")
-    whole, _, fraction = text.partition(".")
-    return int(whole) * NS_PER_S + int((fraction + "000000000")[:9])
-
-
-def _stamp_ns(day: str, hour: str, minute: str, second: str, fraction: str | None, zone: str | None) -> int:
-    days = date.fromisoformat(day).toordinal() - date(1970, 1, 1).toordinal()
-    if int(hour) > 23 or int(minute) > 59 or int(second) > 60:
-        raise ValueError("the time of day does not exist")
-    seconds = days * 86_400 + int(hour) * 3_600 + int(minute) * 60 + int(second)
-    if zone and zone != "Z":
-        offset = int(zone[1:3]) * 3_600 + int(zone[-2:]) * 60
-        seconds -= offset if zone[0] == "+" else -offset
-    return seconds * NS_PER_S + int(((fraction or "") + "000000000")[:9])
-
-
-def _tokens(text: str) -> int:
-    if not re.fullmatch(r"[+-]?\d{1,12}(\.0+)?", text):
-        raise ValueError(f"{show(text)} is not a token count")
-    tokens = int(text.partition(".")[0])
-    if not 0 <= tokens <= MAX_TOKENS:
-        raise ValueError(f"{tokens} tokens is out of range")
-    return tokens
 
 
 def _fail(code: str, pointer: str, given: str, allowed: str, detail: str) -> NoReturn:

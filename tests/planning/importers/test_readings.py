@@ -160,6 +160,11 @@ def test_a_formula_as_a_columns_name_is_refused():
     assert refusal("=cmd(),timestamp_s,prompt_tokens,output_tokens\n1,2,3,4\n").code == "formula_header"
 
 
+def test_one_row_without_a_line_end_is_a_row():
+    rows, _ = read(HEAD + "5,6,7")
+    assert (rows.arrival_ns[0], rows.prompt_tokens[0], rows.output_tokens[0]) == (5_000_000_000, 6, 7)
+
+
 def test_repeated_rows_are_kept_and_told():
     rows, reading = read(HEAD + "0,1,1\n0,1,1\n0,1,1\n2,3,1\n")
     assert len(rows) == 4

@@ -1,0 +1,6 @@
+"""Results of load tests and of running servers: read from many tools' files, in one set of definitions."""
+
+from planner.planning.measurements.recognise import read_measurement
+from planner.planning.measurements.result import Check, Measurement, Run
+
+__all__ = ["Check", "Measurement", "Run", "read_measurement"]

@@ -1,0 +1,162 @@
+"""A measured run in one set of definitions, whatever tool wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+LATENCIES = ("ttft", "tpot", "tpot_with_first", "itl", "e2e", "queue")
+STATISTICS = ("mean", "std", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p999", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Two ways to one number. stated: what the file says; derived: from its other numbers; ok: within the tolerance."""
+
+    name: str
+    stated: float
+    derived: float
+    tolerance_pct: float
+    detail: str
+
+    @property
+    def difference_pct(self) -> float:
+        return 100.0 * (self.stated - self.derived) / self.derived if self.derived else float("inf")
+
+    @property
+    def ok(self) -> bool:
+        return abs(self.difference_pct) <= self.tolerance_pct
+
+    def as_dict(self) -> dict[str, object]:
+        return {**asdict(self), "difference_pct": round(self.difference_pct, 3), "ok": self.ok}
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of a load generator, or some hours of a server.
+
+    latencies_ms: metric -> statistic -> ms. ttft: from sending to the first token, queue included. tpot: (end − first
+    token) / (output tokens − 1) of each request. tpot_with_first: whole latency / output tokens. itl: gaps between
+    chunks of a stream, which may carry several tokens. e2e: whole latency.
+    offered_rps: None where not told, infinite where all requests were sent at once. input_tokens, output_tokens: totals
+    of the completed requests. nominal_*: what the generator was asked for.
+    """
+
+    label: str = ""
+    model: str = ""
+    engine: str = ""
+    gpus: int | None = None
+    duration_s: float | None = None
+    completed: int | None = None
+    failed: int | None = None
+    input_tokens: float | None = None
+    output_tokens: float | None = None
+    nominal_input_tokens: float | None = None
+    nominal_output_tokens: float | None = None
+    offered_rps: float | None = None
+    max_concurrency: float | None = None
+    mean_concurrency: float | None = None
+    request_rps: float | None = None
+    goodput_rps: float | None = None
+    input_tokens_per_s: float | None = None
+    output_tokens_per_s: float | None = None
+    total_tokens_per_s: float | None = None
+    latencies_ms: dict[str, dict[str, float]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+
+    def latency(self, metric: str, statistic: str = "mean") -> float | None:
+        return self.latencies_ms.get(metric, {}).get(statistic)
+
+    @property
+    def input_tokens_mean(self) -> float | None:
+        return _ratio(self.input_tokens, self.completed)
+
+    @property
+    def output_tokens_mean(self) -> float | None:
+        return _ratio(self.output_tokens, self.completed)
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain JSON; infinities as text."""
+        plain = {name: getattr(self, name) for name in self.__slots__ if name != "checks"}
+        plain["input_tokens_mean"], plain["output_tokens_mean"] = self.input_tokens_mean, self.output_tokens_mean
+        plain["offered_rps"] = "inf" if self.offered_rps == float("inf") else self.offered_rps
+        plain["max_concurrency"] = "inf" if self.max_concurrency == float("inf") else self.max_concurrency
+        return {**plain, "checks": [check.as_dict() for check in self.checks]}
+
+
+@dataclass(slots=True)
+class Measurement:
+    """A recognised result file. format: stable key; server: what an engine said about itself at the start."""
+
+    format: str
+    title: str
+    runs: list[Run] = field(default_factory=list)
+    server: dict[str, object] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "format": self.format,
+            "title": self.title,
+            "runs": [run.as_dict() for run in self.runs],
+            "server": self.server,
+            "notes": self.notes,
+        }
+
+
+def num(value: Any) -> float | None:
+    """A number, also as text ("inf", "12.5"); None for anything else and for NaN."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        result = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if result != result else result
+
+
+def whole(value: Any) -> int | None:
+    """A whole number of at most 10^15; None for anything else."""
+    result = num(value)
+    return int(result) if result is not None and abs(result) <= 1e15 and result == int(result) else None
+
+
+def section(value: Any, *path: str) -> Mapping[str, Any]:
+    """The object at a path; empty where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def statistics_ms(values: Iterable[float]) -> dict[str, float]:
+    """Mean, spread and percentiles of latencies in ms; empty for none. No p99 of fewer than 100."""
+    data = np.array(list(values), dtype=np.float64)
+    if not len(data):
+        return {}
+    percentiles = {f"p{p}": float(np.percentile(data, p)) for p in (50, 90, 95, 99) if p < 99 or len(data) >= 100}
+    return {
+        "mean": float(data.mean()),
+        "std": float(data.std()),
+        "min": float(data.min()),
+        "max": float(data.max()),
+        **percentiles,
+    }
+
+
+def scaled(source: Mapping[str, Any], names: Mapping[str, str], scale: float) -> dict[str, float]:
+    """Statistics by our names from an object that has them under its own: ours -> theirs."""
+    found = {ours: num(source.get(theirs)) for ours, theirs in names.items()}
+    return {ours: value * scale for ours, value in found.items() if value is not None and abs(value) < 1e15}
+
+
+def first_number(source: Mapping[str, Any], names: Sequence[str]) -> float | None:
+    """The first of several keys that holds a number."""
+    return next((value for value in (num(source.get(name)) for name in names) if value is not None), None)
+
+
+def _ratio(total: float | None, count: float | None) -> float | None:
+    return total / count if total is not None and count else None
