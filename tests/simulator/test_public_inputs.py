@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import simulator
-from simulator import traffic
+from simulator import lesson, traffic
 from simulator.records import EventLog
 
 COUNT = 4
@@ -142,6 +142,23 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "Workload": {"arrival_ps": ONES, "prompt_tokens": ONES, "output_tokens": ONES},
 }  # fmt: skip
 
+TALK = [lesson.LessonRequest(0, 3, 300)]
+KV: dict[str, Any] = {"kv_budget_bytes": 10**9, "bytes_per_token": 10**5, "mean_context_tokens": 700}
+LESSON: dict[str, dict[str, Any]] = {
+    "LessonRequest": {"arrival_step": 0, "output_tokens": 3},
+    "contiguous_kv": KV | {"max_model_len": 2048},
+    "contiguous_sequences": {"n_blocks": 100, "block_tokens": 16, "slab_tokens": 64},
+    "littles_law": {"arrival_rps": 2.0, "time_in_system_s": 3.0},
+    "paged_kv": KV | {"block_tokens": 16},
+    "prefill_saving_ratio": {"shared_tokens": 3, "unique_tokens": 1},
+    "prefix_hits": {"requests": 3, "shared_tokens": 40, "unique_tokens": 5},
+    "response_times": {"sent_s": 0.0, "token_times_s": [1.0, 2.0]},
+    "run_chunked_prefill": {"requests": TALK, "slots": 2, "chunk_tokens": 256},
+    "run_lesson": {"requests": TALK, "slots": 2},
+    "run_unchunked_prefill": {"requests": TALK, "slots": 2},
+    "slot_capacity_per_step": {"slots": 2, "mean_output_tokens": 5.0},
+}
+
 NO_INTEGERS = [1.5, "3", True, np.bool_(True), math.nan, [1], 10**40, -(10**40), object()]
 NO_NUMBERS = ["1", b"1", True, math.nan, math.inf, -math.inf, [1.0], 1j, 10**400, object()]
 NO_FLAGS = ["no", "", 0, 1, [], object()]
@@ -184,8 +201,8 @@ def _bad(kinds: tuple[Any, ...]) -> list[Any]:
 
 
 def callables() -> list[tuple[str, Callable[..., Any], dict[str, Any]]]:
-    spaces = (simulator, traffic)
-    known = FUNCTIONS | CONFIGURATIONS
+    spaces = (simulator, traffic, lesson)
+    known = FUNCTIONS | CONFIGURATIONS | LESSON
     return [(n, next(getattr(s, n) for s in spaces if hasattr(s, n)), known[n]) for n in known]
 
 
@@ -215,6 +232,9 @@ def test_every_public_function_and_configuration_is_asked() -> None:
                 assert name in FUNCTIONS or not inspect.signature(thing).parameters, name
             elif dataclasses.is_dataclass(thing) and hasattr(thing, "__post_init__"):
                 assert name in CONFIGURATIONS or name in made_here, name
+    for name, thing in vars(lesson).items():
+        if inspect.isfunction(thing) and thing.__module__ == lesson.__name__ and not name.startswith("_"):
+            assert name in LESSON, name
 
 
 @pytest.mark.parametrize(("name", "function", "good"), callables(), ids=[name for name, _, _ in callables()])
