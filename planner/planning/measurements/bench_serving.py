@@ -95,15 +95,17 @@ def _from_arrays(run: Run, document: Mapping[str, Any]) -> None:
     if not len(ttfts) == len(itls) == len(lengths):
         run.notes.append("the arrays of single requests differ in length and were not used")
         return
-    ttft_ms, tpot_ms, e2e_ms = [], [], []
+    ttft_ms, tpot_ms, itl_ms, e2e_ms = [], [], [], []
     for ttft, gaps, length in zip(ttfts, itls, lengths, strict=True):
         first, count = num(ttft), num(length)
         if first is None or not count or not isinstance(gaps, list):
             continue
-        rest = sum(value for value in map(num, gaps) if value is not None)
+        known = [value for value in map(num, gaps) if value is not None]
+        rest = sum(known)
         ttft_ms.append(first * 1e3)
         e2e_ms.append((first + rest) * 1e3)
+        itl_ms.extend(gap * 1e3 for gap in known)
         if count > 1:
             tpot_ms.append(rest * 1e3 / (count - 1))
-    for name, values in (("ttft", ttft_ms), ("tpot", tpot_ms), ("e2e", e2e_ms)):
+    for name, values in (("ttft", ttft_ms), ("tpot", tpot_ms), ("itl", itl_ms), ("e2e", e2e_ms)):
         run.latencies_ms[name] = {**statistics_ms(values), **run.latencies_ms.get(name, {})}

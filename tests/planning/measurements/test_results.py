@@ -297,8 +297,25 @@ def test_records_count_the_cancelled_apart():
 def test_mean_of_tpots_is_not_the_token_weighted_mean():
     """Requests of 2 tokens 100 ms apart and of 101 tokens 10 ms apart: 55 ms a request, 10.89 ms a gap."""
     run = one({**VLLM, "output_lens": [2, 101], "ttfts": [0.1, 0.1], "itls": [[0.1], [0.01] * 100],
-               "mean_tpot_ms": None})[1]  # fmt: skip
+               "mean_tpot_ms": None, "mean_itl_ms": None})[1]  # fmt: skip
     assert run.latency("tpot") == pytest.approx(55.0)
+    assert run.latency("itl") == pytest.approx(10.89, abs=0.01)
+
+
+@pytest.mark.parametrize(("goodput", "rate", "percent"), [(0.14, 0.27, "51.9"), (3.0, 4.0, "75.0")])
+def test_a_rate_of_good_requests_as_a_share(goodput, rate, percent):
+    """tenstorrent/tt-inference-server pull 5084: 0.14 of 0.27 requests/s are 51.9 %."""
+    notes = one({**VLLM, "request_goodput": goodput, "request_throughput": rate})[1].notes
+    assert any(f"{percent} % of the requests" in note for note in notes)
+
+
+def test_two_definitions_of_tpot_are_a_quarter_apart():
+    """redhat-performance/configiq issue 8: TTFT 2,000 ms, then 30 ms a token, 200 tokens."""
+    e2e = 2000 + 199 * 30
+    run = one({**VLLM, "completed": 1, "total_output_tokens": 200, "mean_ttft_ms": 2000, "mean_e2el_ms": e2e,
+               "mean_tpot_ms": None, "median_tpot_ms": None, "p99_tpot_ms": None})[1]  # fmt: skip
+    assert run.latency("tpot") == pytest.approx(30.0)
+    assert e2e / run.output_tokens_mean == pytest.approx(39.85)
 
 
 @settings(max_examples=60, deadline=None)
