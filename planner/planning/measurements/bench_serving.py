@@ -95,7 +95,8 @@ def _from_arrays(run: Run, document: Mapping[str, Any]) -> None:
     if not len(ttfts) == len(itls) == len(lengths):
         run.notes.append("the arrays of single requests differ in length and were not used")
         return
-    ttft_ms, tpot_ms, itl_ms, e2e_ms = [], [], [], []
+    ttft_ms, tpot_ms, e2e_ms = [], [], []
+    itl_ms: list[float] = []
     for ttft, gaps, length in zip(ttfts, itls, lengths, strict=True):
         first, count = num(ttft), num(length)
         if first is None or not count or not isinstance(gaps, list):
