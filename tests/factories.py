@@ -4,6 +4,9 @@ import itertools
 from typing import Any
 
 from planner import planning
+from planner.datasets.models import Trace, TraceUpload
+from planner.datasets.services import upload_add, upload_begin, upload_confirm
+from planner.planning.importers import Answers
 from planner.runs.models import Run
 from planner.runs.services import run_submit
 from planner.scenarios.models import ScenarioVersion
@@ -68,3 +71,12 @@ def make_scenario(user: User, **changes: Any) -> ScenarioVersion:
 def make_run(user: User, **changes: Any) -> Run:
     """A queued run of `scenario_dict(**changes)`; no message is sent in tests."""
     return run_submit(team=team_of(user), user=user, parsed=parsed_scenario(**changes))
+
+
+def make_upload(user: User, data: bytes = b"0,10,5\n1,10,5\n", name: str = "Traffic") -> TraceUpload:
+    """A file that came in one part."""
+    return upload_add(upload=upload_begin(team=team_of(user), user=user, name=name), number=1, data=data)
+
+
+def make_trace(user: User, data: bytes = b"0,20,5\n2,30,6\n") -> Trace:
+    return upload_confirm(upload=make_upload(user, data), answers=Answers()).trace

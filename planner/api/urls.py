@@ -10,6 +10,16 @@ from planner.api.views.runs import RunItem, RunList, RunReport, run_table
 from planner.api.views.scenarios import ScenarioCheck, ScenarioItem, ScenarioList
 from planner.api.views.service import Manual, OpenApiDocument, Spreadsheets, UnknownAddress
 from planner.api.views.sheets import SheetEstimate, SheetLink, SheetLinks
+from planner.api.views.traces import (
+    TraceForScenario,
+    TraceItem,
+    TraceList,
+    UploadConfirm,
+    UploadItem,
+    UploadList,
+    UploadParts,
+    UploadPreview,
+)
 from planner.reports.tables import TABLES
 
 
@@ -30,6 +40,14 @@ urlpatterns: list[URLPattern] = [
     *_both("estimates/batch", EstimateBatch, "estimates-batch"),
     *(pattern for name, view in CALCULATORS.items() for pattern in _both(f"calculators/{name}", view, f"calc-{name}")),
     *_both("calculators/lesson", LessonCalculator, "calc-lesson"),
+    *_both("traces", TraceList, "traces"),
+    *_both("traces/uploads", UploadList, "trace-uploads"),
+    *_both("traces/uploads/<uuid:upload_id>", UploadItem, "trace-upload"),
+    *_both("traces/uploads/<uuid:upload_id>/parts", UploadParts, "trace-upload-parts"),
+    *_both("traces/uploads/<uuid:upload_id>/preview", UploadPreview, "trace-upload-preview"),
+    *_both("traces/uploads/<uuid:upload_id>/confirm", UploadConfirm, "trace-upload-confirm"),
+    *_both("traces/<uuid:trace_id>", TraceItem, "trace"),
+    *_both("traces/<uuid:trace_id>/scenario-trace", TraceForScenario, "trace-for-scenario"),
     *_both("sheets/estimate", SheetEstimate, "sheet-estimate"),
     *_both("sheets/links", SheetLinks, "sheet-links"),
     *_both("sheets/links/<int:link_id>", SheetLink, "sheet-link"),

@@ -46,19 +46,21 @@ def read_document(data: bytes, folder: Path) -> dict[str, Any]:
     name = trace["file"]
     if not isinstance(name, str) or not name or "\0" in name:
         _fail("wrong_type", TRACE_FILE, show(name), "a path", "file must be a path.")
-    text = trace_text(file_source(folder / name), _answers(trace), bool(trace.get("leave_out_bad_rows")))
+    leave_out = bool(trace.get("leave_out_bad_rows"))
+    source = file_source(folder / name)
+    text = trace_text(source, _answers(trace), leave_out_bad_rows=leave_out, verbatim=not leave_out)
     rest = {key: value for key, value in trace.items() if key not in FILE_KEYS}
     return {**document, "traffic": {**traffic, "trace": {**rest, "csv": text}}}
 
 
-def trace_text(source: Source, answers: Answers, leave_out_bad_rows: bool) -> str:
-    """The requests of a file of any known format as the text of a scenario's trace; a plain table stays as it is.
+def trace_text(source: Source, answers: Answers, *, leave_out_bad_rows: bool = False, verbatim: bool = True) -> str:
+    """The requests of a file of any known format as the text of a scenario's trace; a plain table may stay as it is.
 
     Raises ScenarioInvalid.
     """
     try:
         file = open_trace(source, answers)
-        if file.layout.format in {"azure_llm_trace", "plain"} and answers == Answers() and not leave_out_bad_rows:
+        if verbatim and file.layout.format in {"azure_llm_trace", "plain"} and answers == Answers():
             text = b"".join(islice(file.opened.blocks(), MAX_TRACE_CHARACTERS >> 18)).decode("utf-8", "replace")
             if file.opened.packing == "plain" and len(text) <= MAX_TRACE_CHARACTERS:
                 return text

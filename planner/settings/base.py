@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "planner.core",
     "planner.teams",
+    "planner.datasets",
     "planner.scenarios",
     "planner.runs",
     "planner.reports",

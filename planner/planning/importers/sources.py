@@ -27,9 +27,10 @@ _PACKINGS = ((b"(\xb5/\xfd", "zstd"), (b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"), (b
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that can be opened more than once."""
+    """A file that can be opened more than once, and how many bytes of it are read at most once it is unpacked."""
 
     open: Callable[[], BinaryIO]
+    most_bytes: int = MAX_FILE_BYTES
 
 
 def bytes_source(data: bytes) -> Source:
@@ -71,7 +72,7 @@ class Opened:
     def blocks(self) -> Iterator[bytes]:
         """All of it, unpacked, as UTF-8 with line feeds; blocks of about 1 MiB that may end anywhere."""
         with self.source.open() as file:
-            yield from _normalised(_unpacked(file, self.packing), self.encoding)
+            yield from _normalised(_unpacked(file, self.packing, self.source.most_bytes), self.encoding)
 
     def lines(self) -> Iterator[bytes]:
         """Blocks of whole lines, each with its line feed; only the last may lack it."""
@@ -87,7 +88,7 @@ def open_source(source: Source) -> Opened:
     if magic.startswith(b"PAR1"):
         return Opened(source, packing, "utf-8", True, b"", False)
     with source.open() as file:
-        raw, is_whole = _first(_unpacked(file, packing), HEAD_BYTES)
+        raw, is_whole = _first(_unpacked(file, packing, source.most_bytes), HEAD_BYTES)
     if packing == "gzip":
         _refuse_packings(raw[:8])
         if raw.startswith(b"\x1f\x8b"):
@@ -154,12 +155,12 @@ def _first(blocks: Iterator[bytes], most: int) -> tuple[bytes, bool]:
     return data, True
 
 
-def _unpacked(file: BinaryIO, packing: str) -> Iterator[bytes]:
+def _unpacked(file: BinaryIO, packing: str, most_bytes: int) -> Iterator[bytes]:
     total = 0
     for block in _inflated(file) if packing == "gzip" else iter(lambda: file.read(BLOCK_BYTES), b""):
         total += len(block)
-        if total > MAX_FILE_BYTES:
-            raise ImportRefused("too_large", f"More than {MAX_FILE_BYTES >> 30} GiB.")
+        if total > most_bytes:
+            raise ImportRefused("too_large", f"More than {most_bytes >> 20} MiB.")
         yield block
 
 

@@ -14,7 +14,17 @@ from planner.reports.tables import TABLES
 from planner.runs.models import Run
 from planner.teams.models import ApiToken, Role, User
 from planner.teams.services import link_token_create, token_create, token_revoke
-from tests.factories import add_member, make_run, make_scenario, make_token, make_user, scenario_dict, team_of
+from tests.factories import (
+    add_member,
+    make_run,
+    make_scenario,
+    make_token,
+    make_trace,
+    make_upload,
+    make_user,
+    scenario_dict,
+    team_of,
+)
 from tests.planner.api.flat import CALCULATIONS, QUESTION, cell
 from tests.planner.api.support import Api, problem
 
@@ -51,6 +61,17 @@ ENDPOINTS = [
     Endpoint("POST", "/calculators/lesson", "read", 200, {"slots": 1, "requests": [{"output_tokens": 1}]}),
     Endpoint("POST", "/sheets/links", "write", 201, {"name": "A sheet"}),
     Endpoint("DELETE", "/sheets/links/{link}", "write", 204),
+    Endpoint("GET", "/traces", "read", 200),
+    Endpoint("GET", "/traces/{trace}", "read", 200),
+    Endpoint("GET", "/traces/{trace}/scenario-trace", "read", 200),
+    Endpoint("DELETE", "/traces/{trace}", "write", 204),
+    Endpoint("GET", "/traces/uploads", "read", 200),
+    Endpoint("POST", "/traces/uploads", "write", 201, {"name": "A file"}),
+    Endpoint("GET", "/traces/uploads/{upload}", "read", 200),
+    Endpoint("POST", "/traces/uploads/{upload}/parts?number=2", "write", 200, b"2,10,5\n"),
+    Endpoint("POST", "/traces/uploads/{upload}/preview", "write", 200, {}),
+    Endpoint("POST", "/traces/uploads/{upload}/confirm", "write", 201, {}),
+    Endpoint("DELETE", "/traces/uploads/{upload}", "write", 204),
     *(
         Endpoint("GET", f"/catalog/{kind}", "read", 200)
         for kind in ("accelerators", "models", "gpu-prices", "api-prices")
@@ -65,7 +86,13 @@ each = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=str)
 @pytest.fixture
 def things(user: User) -> dict[str, Any]:
     link, _ = link_token_create(team=team_of(user), user=user)
-    return {"run": make_run(user).pk, "scenario": make_scenario(user).scenario_id, "link": link.pk}
+    return {
+        "run": make_run(user).pk,
+        "scenario": make_scenario(user).scenario_id,
+        "link": link.pk,
+        "upload": make_upload(user).pk,
+        "trace": make_trace(user).pk,
+    }
 
 
 def send(caller: Api, endpoint: Endpoint, things: dict[str, Any], end: str = "") -> Any:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.planning.importers import Answers, ImportRefused, bytes_source, file_source, open_trace, sources
+from planner.planning.importers import Answers, ImportRefused, Source, bytes_source, file_source, open_trace, sources
 from tests.planning.importers import samples
 from tests.planning.importers.samples import read
 
@@ -78,9 +78,12 @@ def test_a_decompression_bomb_stops_early(monkeypatch):
     assert code(bomb) == "decompression_bomb"
 
 
-def test_more_bytes_than_are_read(monkeypatch):
-    monkeypatch.setattr(sources, "MAX_FILE_BYTES", 1_000)
-    assert code(HEAD + b"0,1,1\n" * 1_000) == "too_large"
+def test_more_bytes_than_are_read():
+    data = HEAD + b"0,1,1\n" * 1_000
+    for packed in (data, gzip.compress(data)):
+        with pytest.raises(ImportRefused) as caught:
+            open_trace(Source(lambda packed=packed: io.BytesIO(packed), most_bytes=1_000))
+        assert caught.value.code == "too_large"
 
 
 def test_links_pipes_and_folders_are_not_opened(tmp_path):

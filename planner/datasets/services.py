@@ -1,0 +1,151 @@
+"""Writes about traces: a file comes in parts, is looked at, and is confirmed."""
+
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from planner.datasets.models import Trace, TraceUpload, UploadPart
+from planner.datasets.parts import upload_parts, upload_source
+from planner.planning import ScenarioInvalid
+from planner.planning.command import trace_text
+from planner.planning.importers import Answers, ImportRefused
+from planner.planning.inspection import inspect_source
+from planner.teams.models import Team, User
+
+MAX_PART_BYTES = 4 << 20
+MAX_UPLOAD_BYTES = 32 << 20
+MAX_OPEN_UPLOADS = 5
+UPLOADS_LAST = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """The trace of an upload; `is_new` is false where the team had it already."""
+
+    trace: Trace
+    is_new: bool
+
+
+class UploadRefused(Exception):  # noqa: N818 - the name says what happened
+    """An upload that may not go on; codes: too_many_uploads, wrong_part, part_too_large, upload_too_large."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        self.code = code
+        self.detail = detail
+        super().__init__(detail)
+
+
+@transaction.atomic
+def upload_begin(*, team: Team, user: User | None, name: str) -> TraceUpload:
+    """Starts an upload, and sweeps the team's old ones. UploadRefused: five are open. ValidationError: name."""
+    Team.objects.select_for_update().get(pk=team.pk)
+    TraceUpload.objects.filter(team=team, created_at__lt=timezone.now() - UPLOADS_LAST).delete()
+    if TraceUpload.objects.filter(team=team).count() >= MAX_OPEN_UPLOADS:
+        raise UploadRefused("too_many_uploads", f"{MAX_OPEN_UPLOADS} uploads are open; finish or delete one.")
+    upload = TraceUpload(team=team, created_by=user, name=name)
+    upload.full_clean()
+    upload.save()
+    return upload
+
+
+@transaction.atomic
+def upload_add(*, upload: TraceUpload, number: int, data: bytes) -> TraceUpload:
+    """Adds the next part; the last one sent again changes nothing. UploadRefused."""
+    if len(data) > MAX_PART_BYTES:
+        raise UploadRefused("part_too_large", f"A part has at most {MAX_PART_BYTES} bytes.")
+    locked = TraceUpload.objects.select_for_update().get(pk=upload.pk)
+    if number == locked.parts and number > 0:
+        if bytes(UploadPart.objects.get(upload=locked, number=number).data) == data:
+            return locked
+        raise UploadRefused("wrong_part", f"Part {number} was sent before with other bytes.")
+    if number != locked.parts + 1:
+        raise UploadRefused("wrong_part", f"The next part is {locked.parts + 1}.")
+    if locked.size_bytes + len(data) > MAX_UPLOAD_BYTES:
+        raise UploadRefused("upload_too_large", f"A file has at most {MAX_UPLOAD_BYTES} bytes; pack it with gzip.")
+    UploadPart.objects.create(upload=locked, number=number, data=data)
+    locked.parts = number
+    locked.size_bytes += len(data)
+    locked.save(update_fields=["parts", "size_bytes"])
+    return locked
+
+
+def upload_preview(*, upload: TraceUpload, answers: Answers) -> dict[str, Any]:
+    """What `inspect` tells of the file; nothing is stored. ImportRefused."""
+    return inspect_source(upload_source(upload), answers)
+
+
+def upload_confirm(*, upload: TraceUpload, answers: Answers) -> Confirmed:
+    """Keeps profile and requests, and ends the upload. The same file with the same answers is the trace it already is.
+
+    ImportRefused: not readable, questions open (unanswered), or no single requests (not_requests).
+    """
+    digest = upload_digest(upload, answers)
+    known = Trace.objects.filter(team=upload.team, digest=digest).first()
+    if known is not None:
+        upload.delete()
+        return Confirmed(known, is_new=False)
+    told = inspect_source(upload_source(upload), answers)
+    if told["reading"] and told["reading"]["questions"]:
+        raise ImportRefused("unanswered", " ".join(each["detail"] for each in told["reading"]["questions"]))
+    if told["kind"] != "requests":
+        raise ImportRefused("not_requests", f"The file holds {told['kind']}, not single requests.")
+    trace = Trace(
+        team=upload.team,
+        name=upload.name,
+        digest=digest,
+        format=told["reading"]["format"],
+        requests=told["profile"]["requests"],
+        inspection={"reading": told["reading"], "profile": told["profile"]},
+        csv_gzip=_packed_csv(upload, answers),
+        created_by=upload.created_by,
+    )
+    trace.full_clean(exclude=["csv_gzip"], validate_constraints=False)
+    try:
+        with transaction.atomic():
+            trace.save()
+    except IntegrityError:  # someone else confirmed the same file a moment ago
+        trace = Trace.objects.get(team=upload.team, digest=digest)
+        upload.delete()
+        return Confirmed(trace, is_new=False)
+    upload.delete()
+    return Confirmed(trace, is_new=True)
+
+
+def _packed_csv(upload: TraceUpload, answers: Answers) -> bytes | None:
+    try:
+        text = trace_text(upload_source(upload), answers, leave_out_bad_rows=True, verbatim=False)
+    except ScenarioInvalid:
+        return None
+    return gzip.compress(text.encode(), mtime=0)
+
+
+def upload_digest(upload: TraceUpload, answers: Answers) -> str:
+    """SHA-256 of the file's bytes and of the answers, which are part of what it says."""
+    digest = hashlib.sha256()
+    for part in upload_parts(upload):
+        digest.update(part)
+    digest.update(json.dumps(_plain(answers), sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _plain(answers: Answers) -> Mapping[str, object]:
+    names = ("delimiter", "decimal", "dates", "time_unit", "negative_times")
+    given = {name: getattr(answers, name) for name in names if getattr(answers, name) is not None}
+    return {**given, "columns": dict(answers.columns)}
+
+
+def upload_delete(*, upload: TraceUpload) -> None:
+    """Ends an upload without a trace."""
+    upload.delete()
+
+
+def trace_delete(*, trace: Trace) -> None:
+    """Forgets a trace; scenarios hold copies of their own."""
+    trace.delete()
