@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from planner.datasets.models import TraceUpload, UploadPart
 from planner.planning.importers import Source
 
-MAX_UNPACKED_BYTES = 256 << 20
+MAX_UNPACKED_BYTES = 64 << 20
+"""Read while the caller waits: some 10 s of a core at most. Longer files are for the command."""
 
 
 class PartsFile(io.RawIOBase):
@@ -38,5 +39,5 @@ def upload_parts(upload: TraceUpload) -> Iterator[bytes]:
 
 
 def upload_source(upload: TraceUpload) -> Source:
-    """An upload as the importers read it; it unpacks to 256 MiB at most."""
+    """An upload as the importers read it; it unpacks to 64 MiB at most."""
     return Source(lambda: io.BufferedReader(PartsFile(upload_parts(upload))), MAX_UNPACKED_BYTES)

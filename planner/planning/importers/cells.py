@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from planner.planning.importers.errors import BadCell
 
@@ -26,6 +27,7 @@ _FORMULA = re.compile(r"[=@]|[+-][^\d.,]|[+-]$")
 _CLOCK = r"(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?"
 _ZONE = r"\s*(Z|UTC|[+-]\d\d(?::?\d\d)?)?"
 _STAMP = re.compile(rf"(\d{{4}})[-/.](\d\d?)[-/.](\d\d?)(?:[ T]{_CLOCK})?{_ZONE}")
+_BARE = re.compile(r"[+-]?[\d.,]{1,30}")
 _LOCAL = re.compile(rf"(\d\d?)([./-])(\d\d?)\2(\d{{4}})(?:[ ,T]+{_CLOCK})?{_ZONE}")
 
 _SURE = {  # what only one style can have written
@@ -106,6 +108,8 @@ def number(value: object, decimal: str = "point") -> float | int:
 
 def tokens(value: object, decimal: str = "point") -> int:
     """A whole count of tokens from 0 to 10 million. Raises BadCell."""
+    if type(value) is str and len(value) <= 6 and value.isdecimal():  # most cells
+        return int(value)
     count = number(value, decimal)
     if count != int(count):
         raise BadCell("not_whole", f"{count} tokens is not a whole number.")
@@ -148,6 +152,8 @@ def stamp_ns(text: str, dates: str | None = None) -> int:
         return _calendar_ns(int(year), int(month), int(day), clock)
     local = _LOCAL.fullmatch(text)
     if not local:
+        if _BARE.fullmatch(text):
+            raise BadCell("bare_number", f"{_shown(text)} is a number, not a calendar time.")
         if _FORMULA.match(text):
             raise BadCell("formula_cell", f"{_shown(text)} is a formula.")
         raise BadCell("bad_time", f"{_shown(text)} is not a time.")
@@ -191,10 +197,7 @@ def date_evidence(cells: Iterable[str]) -> tuple[bool, bool, bool, str | None]:
 
 def _calendar_ns(year: int, month: int, day: int, clock: list[str | None]) -> int:
     hour, minute, second, fraction, zone = clock
-    try:
-        days = date(year, month, day).toordinal() - date(1970, 1, 1).toordinal()
-    except ValueError:
-        raise BadCell("bad_time", f"{year}-{month}-{day} is not a day.") from None
+    days = _days(year, month, day)
     if int(hour or 0) > 23 or int(minute or 0) > 59 or int(second or 0) > 60:
         raise BadCell("bad_time", "The time of day does not exist.")
     seconds = days * 86_400 + int(hour or 0) * 3_600 + int(minute or 0) * 60 + int(second or 0)
@@ -203,6 +206,14 @@ def _calendar_ns(year: int, month: int, day: int, clock: list[str | None]) -> in
         shift = int(digits[:2]) * 3_600 + int(digits[2:] or "0") * 60
         seconds -= shift if zone[0] == "+" else -shift
     return _in_range(seconds * NS_PER_S + int(((fraction or "") + "000000000")[:9]))
+
+
+@lru_cache(maxsize=1_000)
+def _days(year: int, month: int, day: int) -> int:
+    try:
+        return date(year, month, day).toordinal() - date(1970, 1, 1).toordinal()
+    except ValueError:
+        raise BadCell("bad_time", f"{year}-{month}-{day} is not a day.") from None
 
 
 def _without_groups(text: str, group: str) -> str:

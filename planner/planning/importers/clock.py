@@ -41,8 +41,12 @@ class Clock:
 
     def ns(self, value: object) -> int:
         """A time in ns. Raises BadCell."""
-        if isinstance(value, str) and is_stamp(value):
-            return stamp_ns(value, self.dates)
+        if isinstance(value, str) and (self.stamps or is_stamp(value)):
+            try:
+                return stamp_ns(value, self.dates)
+            except BadCell as bad:
+                if bad.code != "bare_number":
+                    raise
         if value is None or value == "":
             raise BadCell("bad_time", "The time is missing.")
         try:

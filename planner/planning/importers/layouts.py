@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -65,9 +66,10 @@ class Layout:
     notes: tuple[tuple[str, str, str], ...] = field(default=())
 
 
-def normalised(name: object) -> str:
+@lru_cache(maxsize=2_000)
+def normalised(name: str) -> str:
     """A column's name as layouts compare it: startTime, START TIME and start-time are start_time."""
-    text = _HUMP.sub("_", str(name).strip().strip('"').strip()[:80]).lower().replace(" ", "_").replace("-", "_")
+    text = _HUMP.sub("_", name.strip().strip('"').strip()[:80]).lower().replace(" ", "_").replace("-", "_")
     return _SPELLINGS.get(text, text)
 
 

@@ -20,6 +20,7 @@ from planner.planning.importers.records import Record
 MAX_IDS = 2_000_000
 MAX_BLOCKS = 100_000
 MAX_CLASSES = 200
+MAX_BLOCK_ID = 2**62
 _FAILURES = frozenset({"failure", "failed", "error", "errored", "timeout", "cancelled", "canceled"})
 
 
@@ -42,7 +43,7 @@ class RowMaker:
         self._decimal = decimal
         self._reading = reading
         self._prepare: Callable[[Record], Record] | None = layout.prepare() if layout.prepare else None
-        self._sessions, self._clients, self._hashes = Numbering(), Numbering(), Numbering()
+        self._sessions, self._clients = Numbering(), Numbering()
         self._classes: dict[str, int] = {}
         self._ids: set[bytes] = set()
         self._pending = _Pending()
@@ -151,15 +152,22 @@ class RowMaker:
         return known
 
     def _blocks(self, value: object) -> list[int]:
+        """Numbers as they are; texts by a digest."""
         if value is None:
             return []
         if isinstance(value, str):
             value = value.strip().strip("[]").replace(",", " ").split()
-        if not isinstance(value, list) or len(value) > MAX_BLOCKS:
+        if not isinstance(value, list) or len(value) > MAX_BLOCKS or not set(map(type, value)) <= {int, str}:
             raise BadCell("bad_hash_ids", "hash_ids must be a list of numbers.")
-        numbers = []
-        for each in value:
-            if isinstance(each, bool) or not isinstance(each, int | str):
-                raise BadCell("bad_hash_ids", "hash_ids must be a list of numbers.")
-            numbers.append(self._hashes.number(int(each) if isinstance(each, str) and each.isdecimal() else each))
-        return numbers
+        ids = value if set(map(type, value)) <= {int} else [_block_id(each) for each in value]
+        if ids and not (min(ids) >= -MAX_BLOCK_ID and max(ids) <= MAX_BLOCK_ID):
+            raise BadCell("bad_hash_ids", "A hash id is out of range.")
+        return ids
+
+
+def _block_id(value: int | str) -> int:
+    if isinstance(value, int):
+        return value
+    if value.isdecimal() and len(value) <= 18:
+        return int(value)
+    return int.from_bytes(blake2b(value.encode("utf-8", "surrogatepass"), digest_size=7).digest())
