@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.planning.importers.cells import number
-from planner.planning.importers.columns import IntArray, Numbering
+from planner.planning.importers.columns import UNKNOWN, IntArray, Numbering
 from planner.planning.importers.errors import BadCell, ImportRefused
 from planner.planning.importers.trace_file import TraceFile
 
@@ -44,7 +44,10 @@ def read_rate_windows(file: TraceFile) -> RateWindows:
                 raise BadCell("negative_rate", f"{rate} requests/s.")
             start_s = file.clock.ns(record.get(columns["time"])) / 1e9
             cv = _cv(record.get(columns.get("cv", "")), file.decimal)
-            rows.append((clients.number(record.get(columns.get("client", ""), 0)), start_s, rate, cv))
+            client = clients.number(record.get(columns.get("client", ""), 0))
+            if client == UNKNOWN:
+                raise BadCell("no_client", "The row names no client.")
+            rows.append((client, start_s, rate, cv))
         except BadCell as bad:
             problems.drop(bad.code, row, bad.detail)
         if len(rows) > MAX_WINDOWS:
@@ -55,6 +58,8 @@ def read_rate_windows(file: TraceFile) -> RateWindows:
     table = np.array(rows)
     starts = np.unique(table[:, 1])
     window_s = float(np.diff(starts).min()) if len(starts) > 1 else 600.0
+    if (starts[-1] - starts[0]) / window_s > MAX_WINDOWS:
+        raise ImportRefused("too_large", f"More than {MAX_WINDOWS:,} windows of {window_s:g} s.")
     return RateWindows(table[:, 0].astype(np.int64), table[:, 1], window_s, table[:, 2], table[:, 3])
 
 

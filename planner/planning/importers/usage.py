@@ -14,6 +14,7 @@ from planner.planning.importers.records import Record
 from planner.planning.importers.trace_file import TraceFile
 
 MAX_USAGE_ROWS = 1_000_000
+MAX_BUCKETS = 10_000_000
 DAY_NS = 86_400 * NS_PER_S
 FloatArray = npt.NDArray[np.float64]
 
@@ -126,10 +127,10 @@ def usage_summary(usage: Usage) -> dict[str, object]:
     return summary
 
 
-def _peak_to_mean(usage: Usage, told: npt.NDArray[np.bool_]) -> float:
+def _peak_to_mean(usage: Usage, told: npt.NDArray[np.bool_]) -> float | None:
+    """The busiest bucket over the mean of the span; None where buckets lie too far apart to count them all."""
     bucket = (usage.start_ns[told] - usage.start_ns[0]) // usage.bucket_ns
-    totals = np.bincount(
-        bucket.astype(np.int64) if bucket.max() < 10**7 else np.zeros(len(bucket), np.int64),
-        weights=usage.requests[told].astype(np.float64),
-    )
+    if bucket.max() >= MAX_BUCKETS:
+        return None
+    totals = np.bincount(bucket, weights=usage.requests[told].astype(np.float64))
     return float(totals.max() / (totals.sum() * usage.bucket_ns / NS_PER_S / usage.span_s))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planner.planning.measurements.result import Run, first_number, num, scaled, section, statistics_ms, whole
+from planner.planning.measurements.result import Run, first_number, limit, num, scaled, section, statistics_ms, whole
 
 _PREFIXES = {"ttft": "ttft", "tpot": "tpot", "itl": "itl"}
 _STATISTICS = {"mean": "mean", "p50": "median", "std": "std", "p90": "p90", "p95": "p95", "p99": "p99", "p25": "p25"}
@@ -42,7 +42,7 @@ def llm_optimizer_run(document: Mapping[str, Any]) -> Run:
     run.nominal_output_tokens = (
         first_number(client, ("random_output_len", "random_output")) or run.nominal_output_tokens
     )
-    run.max_concurrency = num(client.get("max_concurrency")) or run.max_concurrency
+    run.max_concurrency = limit(client.get("max_concurrency")) or run.max_concurrency
     asked = whole(client.get("num_prompts"))
     if run.failed is None and asked is not None and run.completed is not None:
         run.failed = asked - run.completed
@@ -71,8 +71,8 @@ def bench_serving_run(document: Mapping[str, Any]) -> Run:
         output_tokens=num(document.get("total_output_tokens")),
         nominal_input_tokens=num(document.get("random_input_len")),
         nominal_output_tokens=num(document.get("random_output_len")),
-        offered_rps=num(document.get("request_rate")),
-        max_concurrency=num(document.get("max_concurrency")),
+        offered_rps=limit(document.get("request_rate")),
+        max_concurrency=limit(document.get("max_concurrency")),
         mean_concurrency=num(document.get("concurrency")),
         request_rps=num(document.get("request_throughput")),
         goodput_rps=first_number(document, ("request_goodput", "request_goodput:")),

@@ -10,6 +10,7 @@ TPOT_PCT = 25.0
 """A mean of quotients is not the quotient of means: requests of few tokens count as much as long ones."""
 NOMINAL_PCT = 5.0
 FEW_FOR_P99 = 100
+LEAST_S = 1e-6
 
 
 def add_checks(run: Run) -> Run:
@@ -25,7 +26,7 @@ def add_checks(run: Run) -> Run:
 
 def _derive(run: Run) -> None:
     duration = run.duration_s
-    if duration:
+    if duration and duration > LEAST_S:
         if run.request_rps is None and run.completed is not None:
             run.request_rps = run.completed / duration
         if run.output_tokens_per_s is None and run.output_tokens is not None:
@@ -46,7 +47,7 @@ def _check(run: Run, name: str, stated: float | None, derived: float | None, tol
 
 def _throughput(run: Run) -> None:
     duration = run.duration_s
-    if not duration:
+    if not duration or duration <= LEAST_S:
         return
     ways = (
         ("requests_over_duration", run.request_rps, run.completed, "completed / duration"),

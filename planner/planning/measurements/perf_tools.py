@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from planner.planning.measurements.result import Run, first_number, num, scaled, section, statistics_ms, whole
+from planner.planning.measurements.result import Run, first_number, limit, num, scaled, section, statistics_ms, whole
 
 _UNITS_MS = {"ms": 1.0, "s": 1e3, "sec": 1e3, "seconds": 1e3, "us": 1e-3, "ns": 1e-6, "s/token": 1e3, "ms/token": 1.0}
 _STATISTICS = {
@@ -234,8 +234,8 @@ def llmd_run(document: Mapping[str, Any]) -> Run:
         failed=failures,
         input_tokens=totals[0],
         output_tokens=totals[1],
-        offered_rps=num(load.get("rate_qps")),
-        max_concurrency=num(load.get("concurrency")),
+        offered_rps=limit(load.get("rate_qps")),
+        max_concurrency=limit(load.get("concurrency")),
         request_rps=rate("request_rate"),
         input_tokens_per_s=rate("input_token_rate"),
         output_tokens_per_s=rate("output_token_rate"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from planner.planning.measurements.result import Run, num, section
+from planner.planning.measurements.result import Run, limit, num, section
 
 MAX_SAMPLES = 200_000
 _LINE = re.compile(r"((?:vllm|sglang)[:_][a-z0-9_:]+)(?:\{(.*)\})?\s+(\S+)(?:\s+\d+)?\s*")
@@ -39,7 +39,7 @@ class Series:
         self.engine = self.engine or prefix
         self.model = self.model or labels.get("model_name", "")[:120]
         if bare.endswith("_bucket"):
-            bound = num(labels.get("le", "").replace("+Inf", "inf"))
+            bound = limit(labels.get("le", "").replace("+Inf", "inf"))
             if bound is not None:
                 bucket = self.buckets.setdefault(bare[: -len("_bucket")], {})
                 bucket[bound] = bucket.get(bound, 0.0) + value

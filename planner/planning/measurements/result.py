@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-LATENCIES = ("ttft", "tpot", "tpot_with_first", "itl", "e2e", "queue")
-STATISTICS = ("mean", "std", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p999", "max")
+MOST_PCT = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,8 @@ class Check:
 
     @property
     def difference_pct(self) -> float:
-        return 100.0 * (self.stated - self.derived) / self.derived if self.derived else float("inf")
+        """Stated over derived, in percent; at most a billion."""
+        return max(-MOST_PCT, min(MOST_PCT, 100.0 * (self.stated / self.derived - 1))) if self.derived else MOST_PCT
 
     @property
     def ok(self) -> bool:
@@ -109,7 +109,13 @@ class Measurement:
 
 
 def num(value: Any) -> float | None:
-    """A number, also as text ("inf", "12.5"); None for anything else and for NaN."""
+    """A finite number of at most 10^18, also as text; None for anything else."""
+    result = limit(value)
+    return None if result is None or abs(result) > 1e18 else result
+
+
+def limit(value: Any) -> float | None:
+    """A number that may be infinite ("inf": no limit), also as text; None for anything else and for NaN."""
     if isinstance(value, bool) or value is None:
         return None
     try:

@@ -218,3 +218,28 @@ def test_parquet_where_pyarrow_is_installed(tmp_path):
     assert reading.format == "azure_llm_trace"
     assert rows.arrival_ns.tolist() == [1_700_000_000_123_456_789, 1_700_000_001_000_000_000]
     assert rows.failed.tolist() == [False, True]
+
+
+def test_rates_without_a_client_are_left_out_and_far_windows_refused():
+    head = "client_id,window_start_s,rate_rps,cv_interarrival\n"
+    file = opened(head + "4,0,1,1\n,600,1,1\n4,600,-1,1\n4,1200,3,1\n")
+    summary = rate_summary(read_rate_windows(file))
+    assert (summary["clients"], summary["windows"]) == (1, 2)
+    assert file.reading.problems.dropped == {"no_client": 1, "negative_rate": 1}
+    with pytest.raises(ImportRefused) as caught:
+        read_rate_windows(opened(head + "4,0,1,1\n4,0.001,1,1\n4,99999999,1,1\n"))
+    assert caught.value.code == "too_large"
+
+
+def test_buckets_ages_apart_have_no_peak():
+    head = "start_time,end_time,num_model_requests,input_tokens,output_tokens\n"
+    data = head + "".join(f"{start},{start + 1},{n},9,9\n" for start, n in ((1_700_000_000, 5), (1_700_000_001, 6)))
+    assert usage_summary(read_usage(opened(data)))["peak_to_mean"] == pytest.approx(6 / 5.5)
+    far = usage_summary(read_usage(opened(data + "1720000000,1720000001,7,9,9\n")))
+    assert (far["requests"], far["peak_to_mean"]) == (18, None)
+
+
+def test_a_day_beyond_the_clock_is_left_out():
+    file = opened("day,requests,input_tokens,output_tokens,cache_read_tokens\n0001-01-01,5,9,9,0\n2026-11-02,6,9,9,0\n")
+    assert usage_summary(read_usage(file))["requests"] == 6
+    assert file.reading.problems.dropped == {"bad_time": 1}

@@ -344,3 +344,16 @@ def test_values_of_another_kind_do_not_crash(data):
             st.sampled_from([None, [], {}, "x", -1, 0, 1e308, True, [1], {"avg": None}, float("inf")])
         )
     measured(document)
+
+
+@pytest.mark.parametrize("value", ["Infinity", "-Infinity", "NaN", "1e308", "1e-308"])
+@pytest.mark.parametrize("key", ["duration", "mean_e2el_ms", "total_output_tokens", "request_throughput"])
+def test_numbers_out_of_all_bounds_stay_out_of_the_answer(key, value):
+    text = json.dumps(VLLM).replace(f'"{key}": {json.dumps(VLLM[key])}', f'"{key}": {value}')
+    assert value in text
+    json.dumps(measured(text).as_dict(), allow_nan=False)
+
+
+def test_no_limit_is_told_as_such():
+    assert one(VLLM)[1].as_dict()["offered_rps"] == "inf"
+    assert one(LLMD)[1].as_dict()["max_concurrency"] == "inf"
