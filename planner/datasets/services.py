@@ -15,7 +15,7 @@ from planner.datasets.models import Trace, TraceUpload, UploadPart
 from planner.datasets.parts import upload_parts, upload_source
 from planner.planning import ScenarioInvalid
 from planner.planning.command import trace_text
-from planner.planning.importers import Answers, ImportRefused
+from planner.planning.importers import Answers, ImportRefused, printable
 from planner.planning.inspection import inspect_source
 from planner.teams.models import Team, User
 
@@ -49,7 +49,7 @@ def upload_begin(*, team: Team, user: User | None, name: str) -> TraceUpload:
     TraceUpload.objects.filter(team=team, created_at__lt=timezone.now() - UPLOADS_LAST).delete()
     if TraceUpload.objects.filter(team=team).count() >= MAX_OPEN_UPLOADS:
         raise UploadRefused("too_many_uploads", f"{MAX_OPEN_UPLOADS} uploads are open; finish or delete one.")
-    upload = TraceUpload(team=team, created_by=user, name=name)
+    upload = TraceUpload(team=team, created_by=user, name=printable(name, 200))
     upload.full_clean()
     upload.save()
     return upload

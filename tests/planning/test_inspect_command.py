@@ -91,3 +91,17 @@ def test_everything_told_is_json_and_text(data):
 def test_a_table_of_lengths():
     told = inspect_source(bytes_source(b"[[64, 0.25], [128, 1.0]]"))
     assert told["length_tables"] == {"lengths": [[0.0, 1.0], [0.25, 64.0], [1.0, 128.0]]}
+
+
+@pytest.mark.parametrize("odd", ["\\u0000", "\\ud800", "\\u001b[31m", "x" * 5000])
+def test_odd_names_can_be_shown_and_stored(odd):
+    trace = json.dumps({"timestamp": 0, "input_length": 5, "output_length": 1, "hash_ids": []})
+    named = trace[:-1] + f', "{odd}": 1, "type": "{odd}"}}'
+    measurement = json.dumps({**VLLM, "model_id": "MODEL"}).replace("MODEL", odd)
+    tables = f'{{"{odd}": [[64, 0.25], [128, 1.0]]}}'
+    for data in (named + "\n" + named, measurement, tables):
+        told = inspect_source(bytes_source(data.encode()))
+        text = json.dumps(told, ensure_ascii=False) + inspection_text(told)
+        assert not {"\0", "\ud800", "\x1b"} & set(text)
+        assert text.encode()
+        assert len(text) < 20_000

@@ -4,7 +4,7 @@
 `read_usage` the buckets of a billing export, `read_rate_windows` rates of clients.
 """
 
-from planner.planning.importers.cells import number_readings
+from planner.planning.importers.cells import number_readings, printable
 from planner.planning.importers.columns import Blocks, Chunk, joined
 from planner.planning.importers.errors import ImportRefused, RowProblem
 from planner.planning.importers.jsons import json_document, looks_like_json
@@ -38,6 +38,7 @@ __all__ = [
     "number_readings",
     "open_source",
     "open_trace",
+    "printable",
     "quantiles",
     "rate_summary",
     "read_rate_windows",

@@ -232,6 +232,11 @@ def _in_range(ns: int) -> int:
     return ns
 
 
+def printable(text: object, most: int = 80) -> str:
+    """A text that can be shown, stored and encoded everywhere: no control characters or halves of characters."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text)[:most])
+
+
 def _shown(value: object) -> str:
-    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(value)[:41])
+    text = printable(value, 41)
     return repr(text if len(text) <= 40 else text[:39] + "…")

@@ -13,6 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
+from planner.planning.importers.cells import printable
 from planner.planning.importers.errors import ImportRefused
 from planner.planning.importers.reading import Answers
 from planner.planning.importers.records import (
@@ -343,5 +344,5 @@ def by_day(layout: Layout) -> Layout:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    shown = [repr(name) for name in names[:12]]
+    shown = [repr(printable(name)) for name in names[:12]]
     return ", ".join(shown) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.planning.importers.cells import printable
+
 MAX_POINTS = 100_000
+LEAST_LONGEST = 2
+"""Tokens; what never reaches two is a distribution of something else, such as of a share."""
 Table = tuple[tuple[float, float], ...]
 
 
@@ -23,7 +27,7 @@ def _find(value: Any, path: str, tables: dict[str, Table], depth: int) -> None:
         tables[path or "lengths"] = table
     elif isinstance(value, dict):
         for key, part in list(value.items())[:200]:
-            name = str(key)[:60]
+            name = printable(key, 60)
             _find(part, path if name == "cdf" else f"{path}/{name}".lstrip("/"), tables, depth + 1)
 
 
@@ -38,7 +42,7 @@ def _table(value: Any) -> Table | None:
         if not 0 <= ratio <= 1 or tokens < 0 or (points and (ratio < points[-1][0] or tokens < points[-1][1])):
             return None
         points.append((float(ratio), float(tokens)))
-    return tuple(points)
+    return tuple(points) if points[-1][1] >= LEAST_LONGEST else None
 
 
 def _is_plain(value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.planning.importers.cells import count, tokens
+from planner.planning.importers.cells import count, printable, tokens
 from planner.planning.importers.clock import Clock
 from planner.planning.importers.columns import UNKNOWN, Blocks, Chunk, Numbering
 from planner.planning.importers.errors import BadCell, Dropped
@@ -124,7 +124,7 @@ class RowMaker:
         if stated is None or stated == "" or count(stated, self._decimal) == prompt + output:
             return
         self._reading.problems.keep(
-            "total_mismatch", row, f"Input {prompt} + output {output} is not the total {stated}."
+            "total_mismatch", row, f"Input {prompt} + output {output} is not the total {printable(stated, 20)}."
         )
 
     def _seen(self, identity: object) -> bool:
@@ -140,7 +140,7 @@ class RowMaker:
     def _class(self, value: object) -> int:
         if value is None or value == "":
             return UNKNOWN
-        text = "".join(c for c in str(value)[:60] if c.isprintable()).strip()
+        text = printable(value, 60).strip()
         if text[:1] in {"=", "@", "+", "-"}:
             raise BadCell("formula_cell", "The class is a formula.")
         known = self._classes.get(text)

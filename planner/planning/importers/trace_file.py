@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from planner.planning.importers.cells import is_day, style_evidence
+from planner.planning.importers.cells import is_day, printable, style_evidence
 from planner.planning.importers.clock import Clock, find_clock, in_order
 from planner.planning.importers.columns import UNKNOWN, BoolArray, Chunk, joined
-from planner.planning.importers.delimited import Table, careful_rows, find_table
+from planner.planning.importers.delimited import MAX_COLUMNS, Table, careful_rows, find_table
 from planner.planning.importers.errors import ImportRefused
 from planner.planning.importers.fast_rows import FastRows, parse_block
 from planner.planning.importers.jsons import json_records, looks_like_json
@@ -105,6 +105,7 @@ def open_trace(source: Source, answers: Answers | None = None) -> TraceFile:
             )
     if not sample and table is None:
         raise ImportRefused("no_rows", "The file holds no rows.")
+    reading.columns = tuple(printable(name) for name in reading.columns[:MAX_COLUMNS])
     layout = recognise(tuple(normalised(name) for name in names), answers)
     if not sample:
         raise ImportRefused("no_rows", "The file holds no rows.")

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from planner.planning.importers.cells import printable
+
 MOST_PCT = 1e9
 
 
@@ -80,8 +82,9 @@ class Run:
         return _ratio(self.output_tokens, self.completed)
 
     def as_dict(self) -> dict[str, object]:
-        """Plain JSON; infinities as text."""
+        """Plain JSON; infinities as text, texts cut to 200 characters."""
         plain = {name: getattr(self, name) for name in self.__slots__ if name != "checks"}
+        plain |= {name: printable(plain[name], 200) for name in ("label", "model", "engine")}
         plain["input_tokens_mean"], plain["output_tokens_mean"] = self.input_tokens_mean, self.output_tokens_mean
         plain["offered_rps"] = "inf" if self.offered_rps == float("inf") else self.offered_rps
         plain["max_concurrency"] = "inf" if self.max_concurrency == float("inf") else self.max_concurrency

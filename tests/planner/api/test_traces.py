@@ -58,3 +58,9 @@ def test_a_measurement_can_be_looked_at_and_is_not_kept(api):
     assert api.post(f"{link}/preview", {}).json()["usage"]["requests"] == 8
     body = problem(api.post(f"{link}/confirm", {}), 422, "invalid-body")
     assert body["errors"][0]["code"] == "not_requests"
+
+
+def test_names_that_are_hardly_any(api):
+    for name in (" ", "\0", "é" * 200):
+        assert api.post("/traces/uploads", {"name": name}).status_code in {201, 400, 422}
+    problem(api.post("/traces/uploads", {"name": ""}), 422, "invalid-body")

@@ -71,6 +71,10 @@ def test_parts_come_in_order_and_the_last_may_come_again(user):
     assert refused(upload_add, upload=upload, number=0, data=b"x") == "wrong_part"
 
 
+def test_a_name_can_be_stored_everywhere(user):
+    assert upload_begin(team=team_of(user), user=user, name="a\0b").name == "a\N{REPLACEMENT CHARACTER}b"
+
+
 def test_bounds(user, monkeypatch):
     monkeypatch.setattr(services, "MAX_PART_BYTES", 10)
     monkeypatch.setattr(services, "MAX_UPLOAD_BYTES", 15)

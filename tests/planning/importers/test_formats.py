@@ -176,6 +176,7 @@ def test_distributions_of_lengths_become_quantiles_of_a_scenario():
     assert quantiles(tables["r1/input_tokens"]) == [[0.0, 1.0], [0.01, 9.0], [0.5, 100.0], [1.0, 900.0]]
     assert list(length_tables([[64, 0.1], [128, 1.0]])) == ["lengths"]
     assert length_tables([[64, 0.5], [32, 1.0]]) == {}
+    assert length_tables({"reason_ratio": {"cdf": [[0.1, 0.5], [1.0, 1.0]]}}) == {}
 
 
 def test_columns_named_by_a_person():
