@@ -23,7 +23,8 @@ from planner.planning.importers.reading import Answers, Reading
 MAX_BACKSTEP_NS = NS_PER_S
 MAX_BACKWARD_RATIO = 0.01
 BACKWARD_RATIO_ROWS = 1_000
-MAX_SORTED_ROWS = 2_000_000
+MAX_SORTED_ROWS = 1_000_000
+SORTED_PIECE_ROWS = 50_000
 _EPOCHS = (("ns", 1e17), ("us", 1e14), ("ms", 1e11), ("s", 1e9))
 """Counts since 1970 from 2001 on, by unit; an offset as large as that would be of 31 years."""
 
@@ -156,9 +157,19 @@ def _sorted_whole(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
             raise ImportRefused("too_many_rows_to_sort", detail)
         kept.append(chunk)
     if kept:
-        whole = joined(kept)
-        del kept
-        yield whole.take(np.argsort(whole.arrival_ns, kind="stable"))
+        yield from _merged(kept)
+
+
+def _merged(chunks: list[Chunk]) -> Iterator[Chunk]:
+    """All rows in order of time, a piece at a time: a whole sorted copy would double the memory."""
+    order = np.argsort(np.concatenate([chunk.arrival_ns for chunk in chunks]), kind="stable")
+    starts = np.cumsum([0, *(len(chunk) for chunk in chunks)])
+    for at in range(0, len(order), SORTED_PIECE_ROWS):
+        rows = order[at : at + SORTED_PIECE_ROWS]
+        home = np.searchsorted(starts, rows, side="right") - 1
+        found = [chunks[i].take(rows[home == i] - starts[i]) for i in np.unique(home).tolist()]
+        back = np.argsort(np.argsort(home, kind="stable"), kind="stable")
+        yield joined(found).take(back)
 
 
 def _sorted_stream(chunks: Iterator[Chunk], reading: Reading) -> Iterator[Chunk]:

@@ -17,7 +17,7 @@ from planner.planning.importers.layouts import Layout
 from planner.planning.importers.reading import Reading
 from planner.planning.importers.records import Record
 
-MAX_IDS = 2_000_000
+MAX_IDS = 1_000_000
 MAX_BLOCKS = 100_000
 MAX_CLASSES = 200
 MAX_BLOCK_ID = 2**62

@@ -1,9 +1,11 @@
 """What is assumed, what is asked, and which rows are left out."""
 
+import json
+
 import numpy as np
 import pytest
 
-from planner.planning.importers import ImportRefused, number_readings
+from planner.planning.importers import ImportRefused, clock, number_readings, trace_file
 from planner.planning.importers.cells import number, stamp_ns, tokens
 from planner.planning.importers.errors import BadCell
 from tests.planning.importers.samples import opened, read
@@ -158,6 +160,18 @@ def test_a_bad_row_is_left_out_and_named(line, code):
 
 def test_a_formula_as_a_columns_name_is_refused():
     assert refusal("=cmd(),timestamp_s,prompt_tokens,output_tokens\n1,2,3,4\n").code == "formula_header"
+
+
+def test_a_log_in_any_order_is_merged_piece_by_piece(monkeypatch):
+    monkeypatch.setattr(clock, "SORTED_PIECE_ROWS", 7)
+    monkeypatch.setattr(trace_file, "CHUNK_ROWS", 5)
+    times = np.random.default_rng(3).permutation(100) // 2
+    lines = [json.dumps({"arrival_time": int(t), "input_toks": i + 1, "output_toks": 1}) for i, t in enumerate(times)]
+    rows, _ = read("\n".join(lines))
+    order = np.argsort(times, kind="stable")
+    assert (rows.arrival_ns == times[order] * 10**9).all()
+    assert (rows.prompt_tokens == order + 1).all()
+    assert (rows.row == order + 1).all()
 
 
 def test_one_row_without_a_line_end_is_a_row():
