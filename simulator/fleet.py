@@ -140,7 +140,7 @@ class Fleet:
             object.__setattr__(self, field, require_int(field, getattr(self, field), 0, high))
         if self.router == "kv_aware" and len({pool.weight for pool in self.pools}) > 1:
             raise SimulatorError("incompatible", "weight", "kv_aware goes by cost and knows no weights")
-        if len({pool.step_time.request_ps for pool in self.pools}) > 1:
+        if len({(pool.step_time.request_ps, pool.step_time.request_token_ps) for pool in self.pools}) > 1:
             raise SimulatorError("incompatible", "request_ps", "all pools need the same time outside the engine")
         for outage in self.outages:
             require_int("outages", outage.replica, 0, len(self.gangs) - 1)

@@ -82,9 +82,9 @@ class Latency:
 class Latencies:
     """Latencies of some requests.
 
-    ttft            arrival to first token, plus request_ps;  ttft_admitted: first admission to first token
+    ttft            arrival to first token, plus the time outside;  ttft_admitted: first admission to first token
     tpot            (last - first token) / (output - 1), one value per request, undefined for one token
-    e2e             arrival to last token, plus request_ps;  normalised: the same over output tokens
+    e2e             arrival to last token, plus the time outside;  normalised: the same over output tokens
     queue           arrival to first admission
     transfer        end of prefill to KV on the decode replica, of the requests that were sent there
     """
@@ -237,10 +237,10 @@ def latencies_of(log: EventLog, rows: BoolArray, withheld: str = "") -> Latencie
     started, admitted = _rows(rows & (log.first_token_ps >= 0)), _rows(rows & (log.admitted_ps >= 0))
     done = _rows(done)
     return Latencies(
-        ttft=_latency(_spans(log.arrival_ps, log.first_token_ps, started, PS_PER_MS, log.request_ps), withheld),
+        ttft=_latency(_seen_ms(log, log.first_token_ps, started), withheld),
         ttft_admitted=_latency(_spans(log.admitted_ps, log.first_token_ps, started, PS_PER_MS), withheld),
         tpot=_latency(_tpot_ms(log, several), withheld),
-        e2e=_latency(_spans(log.arrival_ps, log.finish_ps, done, PS_PER_MS, log.request_ps), withheld),
+        e2e=_latency(_seen_ms(log, log.finish_ps, done), withheld),
         normalised=_latency(_normalised_ms(log, done), withheld),
         queue=_latency(_spans(log.arrival_ps, log.admitted_ps, admitted, PS_PER_MS), withheld),
         transfer=_latency(log.transfer_ps[sent] / PS_PER_MS, withheld),
@@ -269,6 +269,16 @@ def _spans(begin_ps: IntArray, end_ps: IntArray, rows: Rows, unit_ps: int, extra
     return spans
 
 
+def _seen_ms(log: EventLog, end_ps: IntArray, rows: Rows) -> FloatArray:
+    """Arrival of the chosen requests to `end_ps` as a client sees it: the time outside the engine is in it."""
+    spans = _spans(log.arrival_ps, end_ps, rows, PS_PER_MS, log.request_ps)
+    filled = 0
+    for prompts in _parts(log.prompt_tokens, rows) if log.request_token_ps else ():
+        spans[filled : filled + prompts.size] += prompts * (log.request_token_ps / PS_PER_MS)
+        filled += prompts.size
+    return spans
+
+
 def _divide(values: FloatArray, tokens: IntArray, rows: Rows, less: int = 0) -> FloatArray:
     """Divide the values of the chosen rows by these tokens, `less` fewer; the array is used up."""
     filled = 0
@@ -280,12 +290,12 @@ def _divide(values: FloatArray, tokens: IntArray, rows: Rows, less: int = 0) -> 
 
 def ttft_ms(log: EventLog) -> FloatArray:
     """Time to first token of every request; meaningless where first_token_ps is -1."""
-    return (log.first_token_ps - log.arrival_ps + log.request_ps) / PS_PER_MS
+    return _seen_ms(log, log.first_token_ps, slice(None))
 
 
 def e2e_ms(log: EventLog) -> FloatArray:
     """Arrival to last token of every request; meaningless where it did not finish."""
-    return (log.finish_ps - log.arrival_ps + log.request_ps) / PS_PER_MS
+    return _seen_ms(log, log.finish_ps, slice(None))
 
 
 def tpot_ms(log: EventLog) -> FloatArray:
@@ -303,8 +313,7 @@ def _tpot_ms(log: EventLog, rows: Rows) -> FloatArray:
 
 
 def _normalised_ms(log: EventLog, rows: Rows) -> FloatArray:
-    values = _spans(log.arrival_ps, log.finish_ps, rows, PS_PER_MS, log.request_ps)
-    return _divide(values, log.output_tokens, rows)
+    return _divide(_seen_ms(log, log.finish_ps, rows), log.output_tokens, rows)
 
 
 @checked

@@ -108,7 +108,7 @@ class EventLog:
     prefill_replica   int32: number of the prefill engine it was sent to; -1 if none
     outcome           int8: FINISHED, UNSERVABLE, UNFINISHED, REJECTED, TIMED_OUT;  reason: int8, index into REASONS
 
-    end_ps            end of the run;  request_ps: for metrics to add
+    end_ps            end of the run;  request_ps, request_token_ps: for metrics to add
     waiting_ps        integral over time of waiting requests (preempted ones included), as a Python int
     transfer_wait_ps  integral over time of requests between prefill and decode: from the end of their prefill until
                       they run on the decode replica
@@ -136,6 +136,7 @@ class EventLog:
     reason: npt.NDArray[np.int8]
     end_ps: int
     request_ps: int
+    request_token_ps: int
     waiting_ps: int
     transfer_wait_ps: int
     replicas: tuple[ReplicaTotals, ...]

@@ -22,15 +22,16 @@ IntArray = npt.NDArray[np.int64]
 class StepTime:
     """Tables that give the time of a step with T tokens, n decoding and m prefilling sequences:
 
-        tokens_ps[T] + seats_ps[n] + context_ps[n]*S + prefill_pair_ps*P + prefill_seq_ps*m
+        tokens_ps[T] + seats_ps[n] + context_ps[n]*S + prefill_pair_ps*P + prefill_seq_ps*m + (prefill_step_ps if m > 0)
 
     and more where tables are given for it: window_context_ps[n]*W, and draft_ps[n] where the engine speculates (the
     time in which the draft proposes tokens to n sequences; verifying them is in tokens_ps).
 
     S is the sum over the scheduled sequences of the tokens computed before the step; P is the sum over prefill chunks
     of c*p + c(c+1)/2 for a chunk of c tokens after p computed ones. A request whose prompt is being computed, or
-    computed again, is prefilling, also when its chunk is one token. `request_ps` (HTTP, tokenizer) lies outside the
-    engine: metrics add it to TTFT and E2E. No step takes less than 1 ps, so that time passes.
+    computed again, is prefilling, also when its chunk is one token. `request_ps` (HTTP), and `request_token_ps` for
+    each token of its prompt (tokenizer), lie outside the engine: metrics add them to TTFT and E2E. No step takes less
+    than 1 ps, so that time passes.
 
     tokens_ps has at least `max_num_batched_tokens + 1` entries, the other tables `max_num_seqs + 1`; all ≥ 0.
     """
@@ -40,7 +41,9 @@ class StepTime:
     context_ps: IntArray
     prefill_pair_ps: int = 0
     prefill_seq_ps: int = 0
+    prefill_step_ps: int = 0
     request_ps: int = 0
+    request_token_ps: int = 0
     window_tokens: int = 0
     window_context_ps: IntArray | None = None
     draft_ps: IntArray | None = None
@@ -49,7 +52,7 @@ class StepTime:
         check_fields(self)
         for field in ("tokens_ps", "seats_ps", "context_ps"):
             object.__setattr__(self, field, _table(field, getattr(self, field)))
-        for field in ("prefill_pair_ps", "prefill_seq_ps", "request_ps"):
+        for field in ("prefill_pair_ps", "prefill_seq_ps", "prefill_step_ps", "request_ps", "request_token_ps"):
             object.__setattr__(self, field, require_int(field, getattr(self, field), 0, MAX_STEP_PS))
         object.__setattr__(self, "window_tokens", require_int("window_tokens", self.window_tokens, 0))
         for field in ("window_context_ps", "draft_ps"):
@@ -77,6 +80,7 @@ class StepTime:
             + int(self.context_ps[decode_seqs]) * context_tokens
             + self.prefill_pair_ps * prefill_pairs
             + self.prefill_seq_ps * prefill_seqs
+            + (self.prefill_step_ps if prefill_seqs else 0)
             + window_ps * window_context_tokens
             + draft_ps
         )
@@ -100,6 +104,7 @@ class StepTime:
             + int(self.context_ps.max()) * seats * length
             + self.prefill_pair_ps * config.max_num_batched_tokens * length
             + self.prefill_seq_ps * seats
+            + self.prefill_step_ps
             + window_ps * seats * min(self.window_tokens, length)
             + draft_ps
             + (0 if config.swap is None else config.num_blocks * max(config.swap.block_out_ps, config.swap.block_in_ps))

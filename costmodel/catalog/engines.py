@@ -51,7 +51,8 @@ class EngineProfile:
 
     `gpu_memory_utilization` is vLLM's knob; the same field holds SGLang's `mem_fraction_static` (None: computed from
     `static_reserve`) and TensorRT-LLM's `free_gpu_memory_fraction`. `hybrid_kv_cache`: windowed layers give blocks
-    back; `chunked_local_cache`: so do chunked ones (Llama 4).
+    back; `chunked_local_cache`: so do chunked ones (Llama 4). `overlap_scheduling`: a step is prepared while the one
+    before runs (vLLM's asynchronous scheduling, SGLang's and TensorRT-LLM's overlap scheduler).
     """
 
     name: str
@@ -68,6 +69,7 @@ class EngineProfile:
     enable_chunked_prefill: bool
     enable_prefix_caching: bool
     admission: Literal["first_chunk", "whole_prompt", "max_length", "estimated_output"]
+    overlap_scheduling: bool
     preemption: Literal["recompute", "none"]
     source: str
     as_of: str
@@ -131,7 +133,10 @@ def _size(entry: dict[str, Any]) -> SizeDefault:
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """Numbers of a version for ordering: '0.10.2' -> (0, 10, 2); what follows a non-number is left out."""
+    """Numbers of a version for ordering, without zeros at the end: '0.10.2' -> (0, 10, 2), '1.0' and '1.0.0' -> (1,).
+
+    What follows a non-number is left out; () where there is no number at all.
+    """
     numbers = []
     for part in version.lower().removeprefix("v").split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]
@@ -140,7 +145,8 @@ def version_key(version: str) -> tuple[int, ...]:
         numbers.append(int(digits))
         if digits != part:
             break
-    return tuple(numbers)
+    last = max((place for place, number in enumerate(numbers, 1) if number), default=min(len(numbers), 1))
+    return tuple(numbers[:last])
 
 
 def engine_profile(name: str, version: str | None = None) -> EngineProfile:

@@ -28,7 +28,14 @@ def step_time_parts(
     """
     shape = step_shape(deployment)
     c = resolve_constants(constant_keys(deployment), constants)
-    load = Load(float(tokens), float(decode_seqs), float(context_tokens), float(prefill_pairs), float(prefill_seqs))
+    load = Load(
+        float(tokens),
+        float(decode_seqs),
+        float(context_tokens),
+        float(prefill_pairs),
+        float(prefill_seqs),
+        float(prefill_seqs > 0),
+    )
     formulas = _formulas(shape, c, load)
     lines = ((label, float(part(shape, c, load)), formulas[label]) for label, part in ALL_PARTS.items())
     return tuple(line for line in lines if line[1] > 0)
@@ -102,6 +109,11 @@ def _other_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[str,
         ),
         "prefill attention": f"{load.pairs:g}·{_big(shape.pair_flops)}FLOP / {prefill_rate}",
         "host, per prefilling sequence": f"{load.prefills:g}·{c.host_prefill_s * 1e6:.1f} µs",
+        "host, launches of prefill": (
+            f"{shape.layers:g}·{c.prefill_layer_s * 1e6:.2f} µs"
+            f" + {shape.moe_layers:g}·{c.prefill_moe_layer_s * 1e6:.2f} µs"
+            f" + {shape.latent_layers + shape.recurrent_layers:g}·{c.prefill_mixer_layer_s * 1e6:.2f} µs"
+        ),
     }
 
 

@@ -46,7 +46,11 @@ class StepConstants:
     host_recurrent_layer_s: Value
     host_sequence_s: Value
     host_prefill_s: Value
+    prefill_layer_s: Value
+    prefill_moe_layer_s: Value
+    prefill_mixer_layer_s: Value
     request_s: Value
+    request_token_s: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +134,10 @@ def resolve_constants(keys: ConstantKeys, document: dict[str, Any] | None = None
         kv_bandwidth=common["kv_bandwidth_scale"] * bandwidth,
         prefill_efficiency=common["prefill_efficiency"] * engine["prefill_scale"],
         decode_attention_efficiency=common["decode_attention_efficiency"],
-        collective_latency_s=link["latency_us"] * engine["collective_scale"] * 1e-6,
+        collective_latency_s=link["latency_us"] * engine["collective_scale"] * silicon["link_latency_scale"] * 1e-6,
         collective_growth=common["collective_growth"],
-        collective_bandwidth=link["bandwidth_share"],
-        exchange_latency_s=link["exchange_us"] * 1e-6,
+        collective_bandwidth=link["bandwidth_share"] * silicon["link_bandwidth_scale"],
+        exchange_latency_s=link["exchange_us"] * silicon["exchange_scale"] * 1e-6,
         host_step_s=engine["step_us"] * 1e-6,
         host_layer_s=engine["layer_us"] * silicon["host_scale"] * 1e-6,
         host_moe_layer_s=engine["moe_layer_us"] * silicon["host_scale"] * 1e-6,
@@ -141,5 +145,9 @@ def resolve_constants(keys: ConstantKeys, document: dict[str, Any] | None = None
         host_recurrent_layer_s=common["recurrent_layer_us"] * silicon["host_scale"] * 1e-6,
         host_sequence_s=engine["sequence_us"] * 1e-6,
         host_prefill_s=engine["prefill_us"] * 1e-6,
+        prefill_layer_s=engine["prefill_layer_us"] * silicon["host_scale"] * 1e-6,
+        prefill_moe_layer_s=engine["prefill_moe_layer_us"] * silicon["host_scale"] * 1e-6,
+        prefill_mixer_layer_s=engine["prefill_mixer_layer_us"] * silicon["host_scale"] * 1e-6,
         request_s=engine["request_ms"] * 1e-3,
+        request_token_s=common["request_token_us"] * 1e-6,
     )

@@ -2,7 +2,8 @@
 
 Every function is elementwise: numbers or equally shaped arrays go in, seconds come out. A step is described by
 `tokens` (T, all tokens computed in it), `seats` (n, decoding sequences), `context` (S, tokens already in the cache of
-all scheduled sequences), `pairs` (P, query-key pairs of prefill) and `prefills` (m, prefilling sequences).
+all scheduled sequences), `pairs` (P, query-key pairs of prefill), `prefills` (m, prefilling sequences) and
+`prefill_steps` (1 where m > 0).
 Limits: no overlap of compute and communication, no kernel-level tiling, experts drawn evenly.
 """
 
@@ -29,6 +30,7 @@ class Load:
     context: Value = 0.0
     pairs: Value = 0.0
     prefills: Value = 0.0
+    prefill_steps: Value = 0.0
 
 
 def rounded_max(first: Value, second: Value, power: Value) -> Value:
@@ -154,6 +156,14 @@ def prefill_host_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
     return load.prefills * c.host_prefill_s + 0.0 * shape.layers
 
 
+def prefill_launch_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
+    """Launching kernels one by one in a step that prefills, which no CUDA graph covers: per layer, and more per MoE
+    layer and per layer that mixes tokens otherwise than plain attention does (latent, recurrent)."""
+    mixers = shape.latent_layers + shape.recurrent_layers
+    more_s = c.prefill_moe_layer_s * shape.moe_layers + c.prefill_mixer_layer_s * mixers
+    return load.prefill_steps * (c.prefill_layer_s * shape.layers + more_s)
+
+
 Part = Callable[[StepShape, StepConstants, Load], Value]
 TOKEN_PARTS: dict[str, Part] = {
     "dense GEMMs": dense_gemm_s,
@@ -174,7 +184,15 @@ SEAT_PARTS: dict[str, Part] = {
 CONTEXT_PARTS: dict[str, Part] = {"KV cache": context_s}
 PAIR_PARTS: dict[str, Part] = {"prefill attention": prefill_pairs_s}
 PREFILL_PARTS: dict[str, Part] = {"host, per prefilling sequence": prefill_host_s}
-ALL_PARTS: dict[str, Part] = {**TOKEN_PARTS, **SEAT_PARTS, **CONTEXT_PARTS, **PAIR_PARTS, **PREFILL_PARTS}
+PREFILL_STEP_PARTS: dict[str, Part] = {"host, launches of prefill": prefill_launch_s}
+ALL_PARTS: dict[str, Part] = {
+    **TOKEN_PARTS,
+    **SEAT_PARTS,
+    **CONTEXT_PARTS,
+    **PAIR_PARTS,
+    **PREFILL_PARTS,
+    **PREFILL_STEP_PARTS,
+}
 
 
 def total_s(parts: dict[str, Part], shape: StepShape, c: StepConstants, load: Load) -> Value:

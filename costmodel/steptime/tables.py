@@ -14,6 +14,7 @@ from costmodel.steptime.physics import (
     CONTEXT_PARTS,
     PAIR_PARTS,
     PREFILL_PARTS,
+    PREFILL_STEP_PARTS,
     SEAT_PARTS,
     TOKEN_PARTS,
     Load,
@@ -29,10 +30,11 @@ PS_PER_S = 1e12
 class StepTimeTables:
     """Step time of one rank in whole picoseconds.
 
-    step = tokens_ps[T] + seats_ps[n] + context_ps[n]·S + prefill_pair_ps·P + prefill_seq_ps·m, with T tokens in the
-    step, n decoding sequences, S tokens of context already computed over all scheduled sequences, P query-key pairs
-    of prefill and m prefilling sequences. `tokens_ps` has max_num_batched_tokens + 1 values, the other two
-    max_num_seqs + 1; all are int64. `request_ps` is outside the step, once per request.
+    step = tokens_ps[T] + seats_ps[n] + context_ps[n]·S + prefill_pair_ps·P + prefill_seq_ps·m, and prefill_step_ps
+    where m > 0, with T tokens in the step, n decoding sequences, S tokens of context already computed over all
+    scheduled sequences, P query-key pairs of prefill and m prefilling sequences. `tokens_ps` has
+    max_num_batched_tokens + 1 values, the other two max_num_seqs + 1; all are int64. `request_ps`, and
+    `request_token_ps` for each token of the prompt, are outside the step, once per request.
     """
 
     tokens_ps: NDArray[np.int64]
@@ -40,7 +42,9 @@ class StepTimeTables:
     context_ps: NDArray[np.int64]
     prefill_pair_ps: int
     prefill_seq_ps: int
+    prefill_step_ps: int
     request_ps: int
+    request_token_ps: int
 
     def step_ps(
         self, *, tokens: int, decode_seqs: int, context_tokens: int, prefill_pairs: int, prefill_seqs: int
@@ -52,6 +56,7 @@ class StepTimeTables:
             + int(self.context_ps[decode_seqs]) * context_tokens
             + self.prefill_pair_ps * prefill_pairs
             + self.prefill_seq_ps * prefill_seqs
+            + (self.prefill_step_ps if prefill_seqs else 0)
         )
 
 
@@ -77,7 +82,9 @@ def tables_from(shape: StepShape, c: StepConstants, max_tokens: int, max_seats: 
         context_ps=np.full(max_seats + 1, context_ps, dtype=np.int64),
         prefill_pair_ps=int(_ps(total_s(PAIR_PARTS, shape, c, Load(tokens=0.0, pairs=1.0)))),
         prefill_seq_ps=int(_ps(total_s(PREFILL_PARTS, shape, c, Load(tokens=0.0, prefills=1.0)))),
+        prefill_step_ps=int(_ps(total_s(PREFILL_STEP_PARTS, shape, c, Load(tokens=0.0, prefill_steps=1.0)))),
         request_ps=int(_ps(c.request_s)),
+        request_token_ps=int(_ps(c.request_token_s)),
     )
 
 

@@ -16,7 +16,9 @@ def simulator_step_time(tables: StepTimeTables) -> StepTime:
         context_ps=tables.context_ps,
         prefill_pair_ps=tables.prefill_pair_ps,
         prefill_seq_ps=tables.prefill_seq_ps,
+        prefill_step_ps=tables.prefill_step_ps,
         request_ps=tables.request_ps,
+        request_token_ps=tables.request_token_ps,
     )
 
 
@@ -28,5 +30,7 @@ def scaled(step_time: StepTime, ratio: float) -> StepTime:
         context_ps=np.rint(step_time.context_ps * ratio).astype(np.int64),
         prefill_pair_ps=round(step_time.prefill_pair_ps * ratio),
         prefill_seq_ps=round(step_time.prefill_seq_ps * ratio),
+        prefill_step_ps=round(step_time.prefill_step_ps * ratio),
         request_ps=round(step_time.request_ps * ratio),
+        request_token_ps=round(step_time.request_token_ps * ratio),
     )

@@ -289,6 +289,7 @@ def _config_fields(config: EngineConfig, step_time: StepTime, role: Role) -> dic
         s.MAX_JUMP: longest_jump(config, step_time),
         s.PAIR_PS: step_time.prefill_pair_ps,
         s.SEQ_PS: step_time.prefill_seq_ps,
+        s.PROMPTS_PS: step_time.prefill_step_ps,
         s.PROFILE: profile,
         s.WHOLE: scheduler in ("vllm_v0", "tensorrt_llm"),
         s.MAX_NEW: config.max_new_tokens or 0,

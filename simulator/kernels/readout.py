@@ -67,6 +67,7 @@ def read_log(fleet: Fleet, workload: Workload, memory: Memory, starts: Sequence[
         reason=ends.reason,
         end_ps=int(m[s.CLOCK]),
         request_ps=fleet.pools[0].step_time.request_ps,
+        request_token_ps=fleet.pools[0].step_time.request_token_ps,
         waiting_ps=waiting_ps,
         transfer_wait_ps=transfer_wait_ps,
         replicas=tuple(

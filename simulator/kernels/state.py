@@ -132,6 +132,7 @@ CACHING: Final = 11
 MAX_JUMP: Final = 12  # steps in one closed form, so that its sums stay within 64 bits
 PAIR_PS: Final = 13
 SEQ_PS: Final = 14
+PROMPTS_PS: Final = 195  # once in a step that prefills
 TOKENS_PS: Final = 15  # step-time tables
 SEATS_PS: Final = 16
 CONTEXT_PS: Final = 17

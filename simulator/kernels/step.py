@@ -51,6 +51,7 @@ from simulator.kernels.state import (
     PLANNED,
     PREFILLED,
     PROFILE,
+    PROMPTS_PS,
     RESTED,
     SEAT_HIGH,
     SEATS_PS,
@@ -115,6 +116,7 @@ def _step_ps(m: IntArray, rep: int, prompts: int, prefill: int, context: int, pa
         + m[m[rep + CONTEXT_PS] + decoding] * (computed + context)
         + m[rep + PAIR_PS] * pairs
         + m[rep + SEQ_PS] * prompts
+        + (m[rep + PROMPTS_PS] if prompts > 0 else 0)
     )
     if rare(m, rep + WINDOW_PS) > 0:
         duration_ps += window_ps(m, rep, decoding)

@@ -283,6 +283,7 @@ class _Run:
             reason=column("reason", np.int8),
             end_ps=self.now_ps,
             request_ps=self.fleet.pools[0].step_time.request_ps,
+            request_token_ps=self.fleet.pools[0].step_time.request_token_ps,
             waiting_ps=waiting_ps,
             transfer_wait_ps=transfer_wait_ps,
             replicas=tuple(

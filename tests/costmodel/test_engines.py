@@ -73,3 +73,11 @@ def test_fp4_of_a_checkpoint_that_ships_it_keeps_its_own_mix() -> None:
     assert deploy("openai/gpt-oss-120b", weight_dtype="fp4").weights.dtype_of("experts") == "mxfp4"
     assert deploy("Llama-3.3-70B", weight_dtype="fp4").weights.dtype_of("attention") == "nvfp4"
     assert load_catalog().model("gpt-oss-120b").native_weight_dtype == "fp4"
+
+
+def test_steps_are_scheduled_ahead_from_the_version_that_does_so() -> None:
+    ahead = {version: engine_profile("vllm", version).overlap_scheduling for version in ("0.9.2", "0.13.0", "0.14.0")}
+    assert ahead == {"0.9.2": False, "0.13.0": False, "0.14.0": True}
+    assert engine_profile("sglang").overlap_scheduling
+    assert not engine_profile("tensorrt-llm", "0.20").overlap_scheduling
+    assert engine_profile("tensorrt-llm", "1.0").overlap_scheduling

@@ -23,16 +23,18 @@ def by_hand_s() -> float:
 
     params = LAYERS * (2 * HIDDEN * HEADS * HEAD + 2 * HIDDEN * KV_HEADS * HEAD + 3 * HIDDEN * FFN) / 2
     flop_s = 2 * params * (TOKENS + common["gemm_half_tokens"])
-    flop_s /= c["gemm_efficiency"]["fp8"] * hopper["gemm_scale"] * PEAK_FP8
+    flop_s /= c["gemm_efficiency"]["fp8"] * host["gemm_scale"] * hopper["gemm_scale"] * PEAK_FP8
     byte_s = params / (share * BANDWIDTH)
     q = common["roofline_power"]
     gemm_s = (flop_s**q + byte_s**q) ** (1 / q)
 
     head = VOCAB * HIDDEN / 2
     head_s = 2 * head / (share * BANDWIDTH)
-    head_s += 2 * head * TOKENS / (c["gemm_efficiency"]["bf16"] * hopper["gemm_scale"] * PEAK_BF16)
+    plain = c["gemm_efficiency"]["bf16"] * host["gemm_scale"] * hopper["gemm_scale"]
+    head_s += 2 * head * TOKENS / (plain * PEAK_BF16)
 
-    reduce_s = link["latency_us"] * 1e-6 + TOKENS * HIDDEN * 2 / (link["bandwidth_share"] * LINK)
+    reduce_s = link["latency_us"] * host["collective_scale"] * hopper["link_latency_scale"] * 1e-6
+    reduce_s += TOKENS * HIDDEN * 2 / (link["bandwidth_share"] * hopper["link_bandwidth_scale"] * LINK)
     kv_s = CONTEXT * LAYERS * 2 * KV_HEADS * HEAD * 2 / 2 / (share * common["kv_bandwidth_scale"] * BANDWIDTH)
     host_us = LAYERS * host["layer_us"] * hopper["host_scale"] + host["step_us"] + TOKENS * host["sequence_us"]
     return gemm_s + head_s + 2 * LAYERS * reduce_s + kv_s + host_us * 1e-6

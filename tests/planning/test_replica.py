@@ -80,7 +80,8 @@ def test_a_cached_prefix_counts_for_an_idle_replica():
 
 def test_a_preempted_request_finds_its_own_blocks_again():
     """Ten prompts of 16,000 tokens fill the pool. Recomputed whole, each preemption would cost 1.6 s of prefill and the
-    queue would grow at half the load that the replica carries; vLLM's prefix cache, on by default, spares that."""
+    queue would grow at half the load that the replica carries; vLLM's prefix cache, on by default, spares that. So it
+    goes where a prompt is let in with room for its first chunk, before 0.19."""
     document = changed("hardware", {"gpus": ["H200-SXM-141GB"], "tensor_parallel": [1]})
     document["traffic"]["prefix"] = {"kind": "none"}
     document["traffic"]["shape"] = {"kind": "constant"}
@@ -88,7 +89,7 @@ def test_a_preempted_request_finds_its_own_blocks_again():
     document["traffic"]["prompt_tokens"] = {"kind": "lognormal", "mean": 16_000, "p95": 24_000}
     document["traffic"]["output_tokens"] = {"kind": "lognormal", "mean": 300, "p95": 700}
     document["model"]["kv_dtype"] = "bf16"
-    document["engine"]["max_model_len"] = 65_536
+    document["engine"] |= {"version": "0.15.1", "max_model_len": 65_536}
     document["slo"] = {"ttft_p95_ms": 60_000}
     job = make_job(parse_scenario(document), lambda: None)
     gpu = resolve_gpus(job.scenario.hardware, job.scenario.priced_at)[0]

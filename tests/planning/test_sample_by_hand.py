@@ -197,7 +197,7 @@ def test_the_fleet_meets_the_targets_and_one_replica_fewer_does_not(sample, trac
     tables = step_time_tables(deployment)
     step_time = StepTime(
         tables.tokens_ps, tables.seats_ps, tables.context_ps, tables.prefill_pair_ps, tables.prefill_seq_ps,
-        tables.request_ps,
+        tables.prefill_step_ps, tables.request_ps, tables.request_token_ps,
     )  # fmt: skip
     config = EngineConfig(
         max_num_seqs=engine["max_num_seqs"],
@@ -205,6 +205,7 @@ def test_the_fleet_meets_the_targets_and_one_replica_fewer_does_not(sample, trac
         num_blocks=memory["kv_blocks"],
         max_model_len=16384,
         reserve_full_isl=deployment.profile.admission != "first_chunk",
+        overlap_scheduling=deployment.profile.overlap_scheduling,
     )
 
     def p95(replicas):
@@ -212,7 +213,8 @@ def test_the_fleet_meets_the_targets_and_one_replica_fewer_does_not(sample, trac
         for k in range(replicas):
             own = slice(k, None, replicas)
             log = simulate(config, step_time, Workload(arrival_ns[own] * 1000, prompt[own], output[own]))
-            ttft.append((log.first_token_ps - log.arrival_ps + tables.request_ps) / 1e9)
+            outside_ps = tables.request_ps + tables.request_token_ps * prompt[own]
+            ttft.append((log.first_token_ps - log.arrival_ps + outside_ps) / 1e9)
             more = output[own] > 1
             tpot.append(((log.finish_ps - log.first_token_ps)[more] / (output[own][more] - 1)) / 1e9)
         ranked = [np.sort(np.concatenate(values)) for values in (ttft, tpot)]

@@ -33,7 +33,8 @@ def log_of(
     )  # fmt: skip
     return EventLog(
         arrival, arrival, first, finish, outputs, outputs, outputs, zeros, zeros, zeros, zeros, zeros, zeros, zeros,
-        small, small, end_ps=end_ps, request_ps=int(request_ms * MS), waiting_ps=0, transfer_wait_ps=0,
+        small, small, end_ps=end_ps, request_ps=int(request_ms * MS), request_token_ps=0, waiting_ps=0,
+        transfer_wait_ps=0,
         replicas=(totals,), starts=(), series=NO_SERIES,
         itl_slice=np.full(len(gaps), 19, np.int64),
         itl_upper_ps=itl_upper_ps(np.array([itl_bin(round(gap * MS)) for gap in gaps], np.int64)),

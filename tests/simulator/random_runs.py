@@ -163,6 +163,7 @@ def step_times(draw: st.DrawFn, config: EngineConfig) -> StepTime:
         context_ps=rng.integers(0, draw(st.sampled_from([1, 3, 1000])), config.max_num_seqs + 1),
         prefill_pair_ps=draw(st.integers(0, 50)),
         prefill_seq_ps=draw(st.integers(0, 50)),
+        prefill_step_ps=draw(st.sampled_from((0, 0, 7))),
         window_tokens=window,
         window_context_ps=rng.integers(0, 1000, config.max_num_seqs + 1) if window else None,
         draft_ps=rng.integers(0, 1000, config.max_num_seqs + 1) if draw(st.booleans()) else None,

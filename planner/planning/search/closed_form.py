@@ -72,9 +72,9 @@ def sample_of(replica: Replica, load: Load, count: int = LONE_REQUESTS) -> Sampl
 def lone_latencies(replica: Replica, sample: Sample) -> Latencies:
     """Requests that never meet another.
 
-    A prompt takes whole chunks of the token budget C, each a step of tokens_ps[C] + prefill_seq_ps + context_ps[0] ·
-    (tokens before it), and a last one of what is left; its pairs cost prefill_pair_ps each. Token j after the first
-    takes tokens_ps[1] + seats_ps[1] + context_ps[1] · (prompt + j − 1).
+    A prompt takes whole chunks of the token budget C, each a step of tokens_ps[C] + prefill_seq_ps + prefill_step_ps +
+    context_ps[0] · (tokens before it), and a last one of what is left; its pairs cost prefill_pair_ps each. Token j
+    after the first takes tokens_ps[1] + seats_ps[1] + context_ps[1] · (prompt + j − 1).
     """
     config, step = replica.config, replica.step_time
     budget = config.max_num_batched_tokens
@@ -83,9 +83,10 @@ def lone_latencies(replica: Replica, sample: Sample) -> Latencies:
     before = whole * sample.cached + budget * whole * (whole - 1) / 2 + sample.cached + whole * budget
     ttft_ps = (
         step.request_ps
+        + step.request_token_ps * sample.prompt
         + whole * float(step.tokens_ps[budget])
         + step.tokens_ps[rest.astype(np.int64)]
-        + (whole + 1) * float(step.prefill_seq_ps + step.seats_ps[0])
+        + (whole + 1) * float(step.prefill_seq_ps + step.prefill_step_ps + step.seats_ps[0])
         + before * float(step.context_ps[0])
         + sample.pairs * float(step.prefill_pair_ps)
     )
@@ -181,7 +182,9 @@ def steady_at(form: Form, rate_rps: float) -> Steady | None:
     wait_ps = prefill.wait_ps * spread
     waits_ps = _wait_quantiles(count, prefill.busy_ratio, wait_ps)[waits_by]
     arrive_ps = (arrive_by + 0.5) / count * step_ps
-    ttft_ps = form.replica.step_time.request_ps + arrive_ps + waits_ps + prefill.steps_ps
+    seen_ps = _seen_late_ratio(form, concurrency) * step_ps
+    outside_ps = _outside_ps(form)
+    ttft_ps = outside_ps + arrive_ps + seen_ps + waits_ps + prefill.steps_ps
     latencies = _latencies(ttft_ps * MS_PER_PS, gaps * decode_step_ps * MS_PER_PS, gaps)
     step_ms = float(np.interp(concurrency, form.seats, form.step_ps)) * MS_PER_PS
     return Steady(rate_rps, concurrency, step_ms, wait_ps * MS_PER_PS, latencies)
@@ -199,7 +202,8 @@ class MeanTimes:
 def mean_times(form: Form, rate_rps: float, concurrency: float) -> MeanTimes | None:
     """What requests take on average with `concurrency` running; None when prompts come faster than they are computed.
 
-    TTFT = per-request overhead + half a step + wait for the token budget + the prompt's steps;
+    TTFT = per-request overhead + half a step, and a whole one more where steps are scheduled ahead + wait for the token
+    budget + the prompt's steps;
     E2E = TTFT + (output − 1) · step.
     """
     prefill = _prefill(form, rate_rps, concurrency)
@@ -207,9 +211,21 @@ def mean_times(form: Form, rate_rps: float, concurrency: float) -> MeanTimes | N
         return None
     step_ps = float(np.interp(concurrency, form.seats, form.step_ps))
     wait_ps = prefill.wait_ps * (1 + form.gap_cv2) / 2
-    ttft_ps = form.replica.step_time.request_ps + step_ps / 2 + wait_ps + float(prefill.steps_ps.mean())
+    arrive_ps = (0.5 + _seen_late_ratio(form, concurrency)) * step_ps
+    ttft_ps = float(_outside_ps(form).mean()) + arrive_ps + wait_ps + float(prefill.steps_ps.mean())
     e2e_ps = ttft_ps + float((form.sample.output - 1).mean()) * step_ps
     return MeanTimes(step_ps * MS_PER_PS, ttft_ps * MS_PER_PS, e2e_ps * 1e-12)
+
+
+def _seen_late_ratio(form: Form, concurrency: float) -> float:
+    """Steps that a request waits because the next one is scheduled already: one, where any is under way."""
+    return -math.expm1(-concurrency) if form.replica.config.overlap_scheduling else 0.0
+
+
+def _outside_ps(form: Form) -> FloatArray:
+    """Time of each request of the sample outside the engine."""
+    step = form.replica.step_time
+    return np.asarray(step.request_ps + step.request_token_ps * form.sample.prompt, np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -230,7 +246,8 @@ def _prefill(form: Form, rate_rps: float, concurrency: float) -> Prefill:
     context_ps = float(step.context_ps[0]) * concurrency * form.load.mix.context_tokens_mean
     decode_ps = tokens_ps + _between(step.seats_ps, concurrency) + context_ps
     slope_ps = max(0.0, (float(step.tokens_ps[budget]) - tokens_ps) / free)
-    own_ps = form.sample.computed * slope_ps + form.sample.pairs * float(step.prefill_pair_ps) + step.prefill_seq_ps
+    own_ps = form.sample.computed * slope_ps + form.sample.pairs * float(step.prefill_pair_ps)
+    own_ps = own_ps + float(step.prefill_seq_ps + step.prefill_step_ps)
     share_ps = own_ps + decode_ps * form.sample.computed / free
     busy_ratio = rate_rps * float(share_ps.mean()) * 1e-12
     mean_square = float((share_ps**2).mean())

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from costmodel import Deployment
 from costmodel.memory.plan import MemoryPlan
 from costmodel.steptime import StepTimeTables
+from planner.planning.scheduling import scheduling_fields
 from planner.planning.step_times import scaled, simulator_step_time
 from planner.planning.traffic.load import Load, Mix
 from simulator import EngineConfig, EventLog, StepTime, Workload, simulate
@@ -66,7 +67,7 @@ def make_replica(deployment: Deployment, memory: MemoryPlan, tables: StepTimeTab
         block_size=block_size,
         enable_chunked_prefill=deployment.enable_chunked_prefill,
         enable_prefix_caching=deployment.enable_prefix_caching,
-        reserve_full_isl=deployment.profile.admission != "first_chunk",
+        **scheduling_fields(deployment),
     )
     return Replica(config, simulator_step_time(tables), tick)
 
@@ -123,6 +124,7 @@ def mean_step_ps(replica: Replica, mix: Mix, seats: FloatArray) -> FloatArray:
         + np.interp(seats, table, step.seats_ps)
         + context_ps * (seats * mix.context_tokens_mean + admitted * cached)
         + admitted * (pairs * step.prefill_pair_ps + step.prefill_seq_ps)
+        - np.expm1(-admitted) * step.prefill_step_ps
     )
 
 

@@ -24,6 +24,7 @@ from planner.planning.validation.replay_pictures import replay_picture
 from planner.planning.validation.request_logs import compare_request_log, read_request_log, replay_request_log
 from planner.planning.validation.rows import MeasuredRow, read_measured
 from planner.planning.validation.unusable import Unusable
+from simulator import warm_up
 
 ARGUMENTS = "--throughput F, --serving F, --kvcache F, --requests DIR"
 NOT_READABLE = "request log not readable"
@@ -92,6 +93,7 @@ def _in_parallel(
         for row in rows:
             yield from compare(row)
         return
+    warm_up()  # compiled once here, not once in every process
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for result in pool.map(compare, rows, chunksize=ROWS_PER_TASK):
             yield from result

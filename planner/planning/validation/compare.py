@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from costmodel import Deployment
 from costmodel.steptime import held_out_constants
 from costmodel.steptime.coverage import coverage
 from planner.planning.validation.rows import MeasuredRow
 from planner.planning.validation.runs import Prediction, predict
-from planner.planning.validation.setups import RowSetup, row_setup
+from planner.planning.validation.setups import OPEN_LOADS, RowSetup, row_setup
 from planner.planning.validation.troubled import metric_trouble, row_trouble
 from planner.planning.validation.unusable import Unusable
 
@@ -27,6 +28,7 @@ METRICS: tuple[Metric, ...] = (
 )
 DIMENSIONS = ("gpu", "model", "engine", "dtype", "parallelism", "load", "source")
 FEW_IN_FLIGHT = 4
+FULL_LOADS = frozenset({"offline-max", "batch_all_at_once", "static_batch"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,21 @@ def compare_throughput_row(row: MeasuredRow, *, cross_validated: bool = False) -
 
 def compare_serving_row(row: MeasuredRow, *, cross_validated: bool = False) -> RowResult:
     """A row of a serving table: TPOT, TTFT by kind of load, and end-to-end time, as far as given."""
+    measured = serving_figures(row)
+    if not measured:
+        return [Missing("tpot", row.id, "no latency stated")]
+    return _compare(row, measured, cross_validated)
+
+
+def measured_figures(row: MeasuredRow) -> dict[Metric, float]:
+    """What a row of any table gives: tokens/s of a server at its most, else latencies."""
+    if row.load_type in FULL_LOADS:
+        return {"throughput": row.throughput_tok_s} if row.throughput_tok_s else {}
+    return serving_figures(row)
+
+
+def serving_figures(row: MeasuredRow) -> dict[Metric, float]:
+    """The latencies that a row states: TPOT and TTFT in ms, E2E in s."""
     measured: dict[Metric, float] = {}
     if row.tpot_ms:
         measured["tpot"] = row.tpot_ms
@@ -68,9 +85,7 @@ def compare_serving_row(row: MeasuredRow, *, cross_validated: bool = False) -> R
         measured[_ttft_metric(row)] = row.ttft_ms
     if row.e2e_s:
         measured["e2e"] = row.e2e_s
-    if not measured:
-        return [Missing("tpot", row.id, "no latency stated")]
-    return _compare(row, measured, cross_validated)
+    return measured
 
 
 def _ttft_metric(row: MeasuredRow) -> Metric:
@@ -81,24 +96,38 @@ def _ttft_metric(row: MeasuredRow) -> Metric:
 
 def _compare(row: MeasuredRow, measured: dict[Metric, float], cross_validated: bool) -> RowResult:
     """Never raises: what cannot be read, is not counted or does not run comes back as Missing with its reason."""
-    reason = _not_counted(row)
+    reason = not_counted(row)
     if reason:
         return [Missing(metric, row.id, reason) for metric in measured]
     try:
         setup = row_setup(row)
-        prediction = predict(setup, held_out_constants(setup.deployment) if cross_validated else None)
+        constants = held_out_constants(setup.deployment) if cross_validated else None
+        prediction = predict(setup, constants)
+        corners = _corners(setup, constants)
     except Unusable as problem:
         return [Missing(metric, row.id, str(problem)) for metric in measured]
     except Exception as problem:  # one odd row must not end a run over thousands
         return [Missing(metric, row.id, f"failed: {type(problem).__name__}") for metric in measured]
-    return [_one(setup, metric, value, prediction) for metric, value in measured.items()]
+    return [_one(setup, metric, value, prediction, corners) for metric, value in measured.items()]
 
 
-def _not_counted(row: MeasuredRow) -> str | None:
+def _corners(setup: RowSetup, constants: dict[str, Any] | None) -> tuple[Prediction, ...]:
+    """An open loop again with steps as fast and as slow as the residuals allow: queues stretch what steps do."""
+    if setup.load.kind not in OPEN_LOADS:
+        return ()
+    known = coverage(setup.deployment)
+    ratios = (known.step_time_p10_ratio, known.step_time_p90_ratio)
+    return tuple(predict(setup, constants, step_ratio=ratio) for ratio in ratios)
+
+
+def not_counted(row: MeasuredRow) -> str | None:
+    """Why no figure of the row is counted, or None."""
     return "trust bronze" if row.trust == "bronze" else row_trouble(row)
 
 
-def _one(setup: RowSetup, metric: Metric, measured: float, prediction: Prediction) -> Comparison | Missing:
+def _one(
+    setup: RowSetup, metric: Metric, measured: float, prediction: Prediction, corners: tuple[Prediction, ...]
+) -> Comparison | Missing:
     row = setup.row
     reason = metric_trouble(row, metric)
     if reason:
@@ -106,11 +135,12 @@ def _one(setup: RowSetup, metric: Metric, measured: float, prediction: Predictio
     predicted = _predicted(row, metric, prediction)
     if not predicted:
         return Missing(metric, row.id, "one output token: TPOT undefined")
+    low, high = _interval(setup, metric, predicted, [_predicted(row, metric, corner) for corner in corners])
     return Comparison(
         metric=metric,
         row_id=row.id,
         ratio=predicted / measured,
-        covered=_covered(setup, metric, measured / predicted),
+        covered=low <= measured <= high,
         groups=row_groups(setup),
     )
 
@@ -126,14 +156,18 @@ def _predicted(row: MeasuredRow, metric: Metric, prediction: Prediction) -> floa
     return prediction.ttft_median_ms if row.ttft_is_median else prediction.ttft_ms
 
 
-def _covered(setup: RowSetup, metric: Metric, measured_over_predicted: float) -> bool:
+def _interval(
+    setup: RowSetup, metric: Metric, predicted: float, corners: Sequence[float | None]
+) -> tuple[float, float]:
+    """The 80 % interval: the prediction times the residuals' quantiles, and as wide as the corners of an open loop."""
     known = coverage(setup.deployment)
     low, high = known.step_time_p10_ratio, known.step_time_p90_ratio
     if metric == "throughput":
         low, high = 1 / high, 1 / low
     elif metric.startswith("ttft"):
         low, high = known.ttft_p10_ratio, known.ttft_p90_ratio
-    return low <= measured_over_predicted <= high
+    reached = [corner for corner in corners if corner]
+    return min([predicted * low, *reached]), max([predicted * high, *reached])
 
 
 def row_groups(setup: RowSetup) -> dict[str, str]:

@@ -49,25 +49,26 @@ def _groups(found: Sequence[Comparison], dimension: str) -> dict[str, Any]:
 
 
 def _figures(found: Sequence[Comparison]) -> dict[str, float | None]:
-    """Median and p90 of the absolute percentage error, median error as bias, and the two means over groups."""
+    """Median and p90 of the absolute percentage error, median error as bias, mean and median of the groups' medians."""
     errors = np.array([100.0 * (item.ratio - 1.0) for item in found])
     covered = [item.covered for item in found if item.covered is not None]
     return {
         "median_ape_pct": _rounded(np.median(np.abs(errors)) if errors.size else None),
         "p90_ape_pct": _rounded(np.quantile(np.abs(errors), 0.9) if errors.size else None),
         "bias_pct": _rounded(np.median(errors) if errors.size else None),
-        "macro_median_ape_pct": _rounded(_macro(found)),
+        "macro_median_ape_pct": _rounded(np.mean(_group_medians(found)) if found else None),
+        "median_of_medians_ape_pct": _rounded(np.median(_group_medians(found)) if found else None),
         "interval_coverage_pct": _rounded(100.0 * sum(covered) / len(covered) if covered else None),
     }
 
 
-def _macro(found: Sequence[Comparison]) -> float | None:
-    """Mean of the medians per model x GPU x engine, so that no source's many rows hide the rest."""
+def _group_medians(found: Sequence[Comparison]) -> list[float]:
+    """The median per model x GPU x engine, so that no source's many rows hide the rest."""
     parts: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for item in found:
         key = (item.groups["model"], item.groups["gpu"], item.groups["engine"])
         parts[key].append(abs(100.0 * (item.ratio - 1.0)))
-    return float(np.mean([np.median(part) for part in parts.values()])) if parts else None
+    return [float(np.median(part)) for part in parts.values()]
 
 
 def _rounded(value: Any) -> float | None:

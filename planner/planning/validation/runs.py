@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costmodel import Deployment, memory_plan, step_time_tables
-from planner.planning.step_times import simulator_step_time
+from planner.planning.scheduling import scheduling_fields
+from planner.planning.step_times import scaled, simulator_step_time
 from planner.planning.validation.setups import RowLoad, RowSetup
 from planner.planning.validation.unusable import Unusable
 from simulator import (
@@ -49,22 +50,6 @@ class Prediction:
     e2e_s: float
 
 
-def predict(setup: RowSetup, constants: dict[str, Any] | None = None) -> Prediction:
-    """Simulate one lane of the row's replica with its share of the load. Raises Unusable."""
-    load = setup.load
-    in_flight = load.in_flight if load.kind == "closed" else load.requests
-    active = max(1, min(setup.lanes, in_flight))
-    share = Share(requests=_share(load.requests, active), in_flight=_share(in_flight, active), lanes=active)
-    prompts, outputs = draw_lengths(load, share.requests)
-    config = engine_config(setup, prompts, outputs, share)
-    step_time = step_time_of(setup.deployment, config, constants)
-    try:
-        log = simulate(config, step_time, workload(load, share, prompts, outputs))
-    except SimulatorError as problem:
-        raise Unusable(f"not simulated: {problem.code}") from problem
-    return _measure(log, active)
-
-
 @dataclass(frozen=True, slots=True)
 class Share:
     """One lane's part of the load."""
@@ -74,8 +59,42 @@ class Share:
     lanes: int
 
 
-def _share(count: int, lanes: int) -> int:
+def predict(setup: RowSetup, constants: dict[str, Any] | None = None, *, step_ratio: float = 1.0) -> Prediction:
+    """Simulate one lane of the row's replica with its share of the load, steps `step_ratio` times as long.
+
+    Raises Unusable.
+    """
+    share = lane_share(setup)
+    config, step_time, stream = lane_run(setup, share, constants)
+    try:
+        log = simulate(config, step_time if step_ratio == 1.0 else scaled(step_time, step_ratio), stream)
+    except SimulatorError as problem:
+        raise Unusable(f"not simulated: {problem.code}") from problem
+    return _measure(log, share.lanes)
+
+
+def lane_share(setup: RowSetup) -> Share:
+    """What one lane of the row's replica has to do, and how many lanes do it."""
+    load = setup.load
+    in_flight = load.in_flight if load.kind == "closed" else load.requests
+    active = max(1, min(setup.lanes, in_flight))
+    return Share(requests=_part(load.requests, active), in_flight=_part(in_flight, active), lanes=active)
+
+
+def _part(count: int, lanes: int) -> int:
     return max(1, round(count / lanes))
+
+
+def lane_run(
+    setup: RowSetup, share: Share, constants: dict[str, Any] | None = None
+) -> tuple[EngineConfig, StepTime, Workload]:
+    """What is simulated for one lane. A benchmark inside the process pays nothing for HTTP. Raises Unusable."""
+    prompts, outputs = draw_lengths(setup.load, share.requests)
+    config = engine_config(setup, prompts, outputs, share)
+    step_time = step_time_of(setup.deployment, config, constants)
+    if not setup.load.served:
+        step_time = replace(step_time, request_ps=0)
+    return config, step_time, workload(setup.load, share, prompts, outputs)
 
 
 def draw_lengths(load: RowLoad, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -104,8 +123,8 @@ def engine_config(
 ) -> EngineConfig:
     """Scheduler and pool of one lane. Raises Unusable where the deployment's memory does not hold the run.
 
-    An engine that admits by maximum length is simulated with the length reserved; a static batch has room for all of
-    it. Prompts are chunked throughout: where an engine runs them whole, the budget is at least the longest prompt.
+    A static batch has room for all of it. Prompts are chunked throughout: where an engine runs them whole, the budget
+    is at least the longest prompt.
     """
     deployment = setup.deployment
     longest = int((prompts + outputs).max())
@@ -116,17 +135,17 @@ def engine_config(
         budget = max(int(prompts.sum()), share.requests)
         if budget > MOST_STATIC_TOKENS:
             raise Unusable("static batch too large to simulate")
-        return replace(base, scheduler="static", max_num_seqs=share.requests, max_num_batched_tokens=budget)
+        return replace(
+            base,
+            scheduler="static",
+            overlap_scheduling=False,
+            max_num_seqs=share.requests,
+            max_num_batched_tokens=budget,
+        )
     budget = base.max_num_batched_tokens
     if not deployment.enable_chunked_prefill:
         budget = max(budget, int(prompts.max()))
-    reserved = deployment.profile.admission == "max_length"
-    return replace(
-        base,
-        max_model_len=longest,
-        max_num_batched_tokens=budget,
-        kv_allocation="contiguous" if reserved else "paged",
-    )
+    return replace(base, max_model_len=longest, max_num_batched_tokens=budget)
 
 
 def lane_config(deployment: Deployment, mean_context_tokens: float, *, cached: bool = False) -> EngineConfig:
@@ -141,6 +160,7 @@ def lane_config(deployment: Deployment, mean_context_tokens: float, *, cached: b
     plan = memory_plan(deployment)
     if plan.kv_pool_bytes <= 0:
         raise Unusable("model does not fit by our memory model")
+    scheduling = scheduling_fields(deployment)
     tokens = plan.blocks_at(mean_context_tokens) * deployment.block_size // deployment.parallelism.pp
     return EngineConfig(
         max_num_seqs=deployment.max_num_seqs,
@@ -149,6 +169,9 @@ def lane_config(deployment: Deployment, mean_context_tokens: float, *, cached: b
         max_model_len=deployment.max_model_len,
         block_size=BLOCK_TOKENS,
         enable_prefix_caching=cached,
+        scheduler=scheduling["scheduler"],
+        overlap_scheduling=scheduling["overlap_scheduling"],
+        reserve_full_isl=True,
     )
 
 

@@ -20,6 +20,7 @@ from planner.planning.validation.rows import MeasuredRow
 from planner.planning.validation.unusable import Unusable
 
 LoadKind = Literal["closed", "burst", "poisson", "constant", "static"]
+OPEN_LOADS: frozenset[LoadKind] = frozenset({"poisson", "constant"})
 LengthKind = Literal["fixed", "uniform_80_100", "chat"]
 
 ENGINES = {
@@ -43,6 +44,7 @@ WEIGHT_DTYPES = {
 BLANK_WEIGHT_DTYPES = {"aic": "bf16", "ixexp": "native"}
 QUANTISED_KV_SOURCES = frozenset({"trt020", "trt10", "trt12", "aic"})
 ATTENTION_DP_SOURCES = frozenset({"trt10"})
+IN_PROCESS_SOURCES = frozenset({"trt09lat"})
 CACHED_PROMPT_RATIOS = {"blis": 0.85, "blistr": 0.85}
 FREE_MEMORY_SHARE = 0.95
 REQUESTS_PER_SLOT = 10
@@ -55,7 +57,10 @@ MOST_BUDGET_TOKENS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class RowLoad:
-    """The requests of a run: `in_flight` bounds a closed loop, `rate_rps` paces an open one, over all GPUs."""
+    """The requests of a run: `in_flight` bounds a closed loop, `rate_rps` paces an open one, over all GPUs.
+
+    `served`: they came over HTTP, not from a benchmark inside the process.
+    """
 
     kind: LoadKind
     requests: int
@@ -65,6 +70,7 @@ class RowLoad:
     output_tokens: float
     lengths: LengthKind
     cached_prompt_ratio: float
+    served: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +201,7 @@ def row_load(row: MeasuredRow) -> RowLoad:
         output_tokens=max(row.output_tokens, 1.0),
         lengths=lengths,
         cached_prompt_ratio=CACHED_PROMPT_RATIOS.get(row.source, 0.0),
+        served=row.source not in IN_PROCESS_SOURCES,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandParser
 
 from planner.planning.command import INVALID
+from planner.planning.validation.breakdown import breakdown_markdown, overall_markdown
 from planner.planning.validation.command import (
     ValidationInput,
     draw_request_logs,
@@ -42,6 +43,7 @@ class Command(BaseCommand):
             action="store_true",
             help="predict each row with constants fitted without its model and GPU pair",
         )
+        parser.add_argument("--markdown", action="store_true", help="print the errors by every group, as Markdown")
         parser.add_argument("--json", action="store_true", help="print the errors as JSON, one object per metric")
 
     def handle(self, **options: Any) -> None:
@@ -58,6 +60,8 @@ class Command(BaseCommand):
             sys.exit(INVALID)
         if options["json"]:
             self.stdout.write(json.dumps(report))
+        elif options["markdown"]:
+            self.stdout.write("\n\n".join([overall_markdown(report), breakdown_markdown(report), *tables]))
         else:
             self.stdout.write("\n\n".join([error_table(report), *tables]))
 

@@ -1,0 +1,1 @@
+"""Fitting the step-time constants to published measurements, so that anyone can do it again (`manage.py fit`)."""
