@@ -35,8 +35,9 @@ TIME_OF: dict[str, str] = {
     "ttft_closed": "ttft",
     "ttft_open": "ttft",
 }
-MOST_LOG = 3.0
-"""A straightened open loop is followed no further than a factor of 20: near saturation nothing is straight."""
+MOST_ELASTIC = 3.0
+"""An open loop whose figure would change more than so many times as much as step times is too near to saturation: what
+is straight about the constants of the moment says nothing about others. It is predicted, but not fitted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +83,7 @@ class Observations:
         rows = self.row[:closed]
         throughput = self._tokens[rows] / times[rows, TIMES.index("makespan")]
         found = np.where(self.metric[:closed] == "throughput", throughput, latency_ms[rows, self._time]) * self._ratio
-        moved = np.clip(self._open_slopes @ np.log(values_of(document) / self._about), -MOST_LOG, MOST_LOG)
+        moved = self._open_slopes @ np.log(values_of(document) / self._about)
         both: Floats = np.concatenate([found, np.exp(self._open_log_ms + moved)])
         return both
 
@@ -130,6 +131,9 @@ def observations(rows: Iterable[tuple[RowSetup, Response | OpenResponse]]) -> Ob
     setups = [setup for setup, _ in closed] + [setup for setup, _ in opened]
     responses = [one for _, one in closed]
     figures = [figure for number, setup in enumerate(setups) for figure in _figures(number, setup)]
+    figures = [
+        figure for figure in figures if figure[0] < len(closed) or _is_straight(*opened[figure[0] - len(closed)])
+    ]
     row = np.array([figure[0] for figure in figures])
     is_open = row >= len(closed)
     time = np.array([TIMES.index(TIME_OF[figure[1]]) for figure in figures])[~is_open]
@@ -161,6 +165,11 @@ def observations(rows: Iterable[tuple[RowSetup, Response | OpenResponse]]) -> Ob
         _open_slopes=np.stack([one.slopes[int(metric == "tpot")] for one, metric in open_figures]),
         _about=opened[0][1].about,
     )
+
+
+def _is_straight(_: RowSetup, found: OpenResponse) -> bool:
+    """Whether an open loop is far enough from saturation to be fitted."""
+    return float(np.abs(found.slopes.sum(axis=1)).max()) <= MOST_ELASTIC
 
 
 def _figures(number: int, setup: RowSetup) -> list[tuple[int, Metric, float, bool]]:
