@@ -34,24 +34,22 @@ def place(*name: str) -> int:
 
 
 def test_constants_that_made_the_figures_are_found_as_far_as_their_priors_let_them() -> None:
-    truth = deepcopy(shipped_constants())
-    truth["common"]["gemm_half_tokens"] = 150.0
-    truth["engine"]["vllm"]["layer_us"] *= 1.5
+    expected = with_values(shipped_constants(), np.array([free.prior for free in free_constants()]))
+    truth = deepcopy(expected)
+    truth["common"]["gemm_half_tokens"] = 60.0
+    truth["engine"]["vllm"]["layer_us"] *= 1.4
     found = some()
     made = replace(found, measured=found.predicted(truth))
-    fit = fit_constants(made, shipped_constants(), start=values_of(shipped_constants()))
-    before, after = (
-        np.median(np.abs(made.log_errors(document)))
-        for document in (shipped_constants(), with_values(shipped_constants(), fit.values))
-    )
+    fit = fit_constants(made, expected)
+    errors = [np.abs(made.log_errors(document)).mean() for document in (expected, with_values(expected, fit.values))]
     assert fit.settled
-    assert after < before
-    layer = place("engine", "vllm", "layer_us")
-    assert (
-        shipped_constants()["engine"]["vllm"]["layer_us"]
-        < fit.values[layer]
-        < truth["engine"]["vllm"]["layer_us"] * 1.05
+    assert errors[1] < 0.6 * errors[0]
+    layer_us, half_tokens = (
+        fit.values[place("engine", "vllm", "layer_us")],
+        fit.values[place("common", "gemm_half_tokens")],
     )
+    assert expected["engine"]["vllm"]["layer_us"] * 1.05 < layer_us < truth["engine"]["vllm"]["layer_us"] * 1.05
+    assert expected["common"]["gemm_half_tokens"] * 1.05 < half_tokens < 63.0
 
 
 def test_without_figures_the_priors_stand() -> None:
