@@ -32,32 +32,32 @@ def zipped(data):
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (b"", "empty"),
-        (b" \n\n", "empty"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "binary"),
-        (b"(\xb5/\xfd....", "packing_unknown"),
-        (b"\xd0\xcf\x11\xe0....", "workbook_refused"),
-        (zipped(b"a,b\n"), "archive_refused"),
-        (gzip.compress(zipped(b"a,b\n")), "archive_refused"),
-        (gzip.compress(gzip.compress(HEAD)), "archive_refused"),
-        (gzip.compress(HEAD + b"0,1,1\n" * 9)[:-9], "gzip_damaged"),
-        (b"\x1f\x8b\x08\x00garbage", "gzip_damaged"),
-        (HEAD, "no_rows"),
-        (HEAD + b"x,y,z\n", "no_rows"),
-        (b"date,cost\n2026-01-01,2\n", "unknown_format"),
-        (b"just some words", "unknown_format"),
-        (b"[" * 100_000, "json_too_deep"),
-        (b'{"a":' * 100_000, "json_too_deep"),
-        (b'[{"timestamp": 1', "json_invalid"),
-        (b'{"timestamp": 1', "json_invalid"),
-        (b"[]", "no_rows"),
-        (b"PAR1" + b"\0" * 40, "parquet"),
-        (HEAD + b'0,"1,1\n' + b"a" * 200_000 + b"\n", "cell_too_long"),
-    ],
-)
+REFUSED = [
+    (b"", "empty"),
+    (b" \n\n", "empty"),
+    (b"\x89PNG\r\n\x1a\n\x00\x00", "binary"),
+    (b"(\xb5/\xfd....", "packing_unknown"),
+    (b"\xd0\xcf\x11\xe0....", "workbook_refused"),
+    (zipped(b"a,b\n"), "archive_refused"),
+    (gzip.compress(zipped(b"a,b\n")), "archive_refused"),
+    (gzip.compress(gzip.compress(HEAD)), "archive_refused"),
+    (gzip.compress(HEAD + b"0,1,1\n" * 9)[:-9], "gzip_damaged"),
+    (b"\x1f\x8b\x08\x00garbage", "gzip_damaged"),
+    (HEAD, "no_rows"),
+    (HEAD + b"x,y,z\n", "no_rows"),
+    (b"date,cost\n2026-01-01,2\n", "unknown_format"),
+    (b"just some words", "unknown_format"),
+    (b"[" * 100_000, "json_too_deep"),
+    (b'{"a":' * 100_000, "json_too_deep"),
+    (b'[{"timestamp": 1', "json_invalid"),
+    (b'{"timestamp": 1', "json_invalid"),
+    (b"[]", "no_rows"),
+    (b"PAR1" + b"\0" * 40, "parquet"),
+    (HEAD + b'0,"1,1\n' + b"a" * 200_000 + b"\n", "cell_too_long"),
+]
+
+
+@pytest.mark.parametrize(("data", "expected"), REFUSED, ids=range(len(REFUSED)))
 def test_what_cannot_be_read_is_named(data, expected):
     found = code(data)
     assert found == expected or (expected == "parquet" and found in {"parquet_missing", "parquet_damaged"})
