@@ -4,5 +4,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 flags=(--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet)
 uv pip compile pyproject.toml "${flags[@]}" -o requirements.txt
+uv pip compile pyproject.toml --extra silicon "${flags[@]}" -c requirements.txt -o requirements-silicon.txt
 uv pip compile pyproject.toml --group dev "${flags[@]}" -c requirements.txt -o requirements-dev.txt
 echo "pyarrow>=26,<27" | uv pip compile - "${flags[@]}" -o requirements-parquet.txt  # the extra `parquet` of pyproject.toml

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Literal, get_args
 
 from planner.planning.validation.compare import (
     Comparison,
@@ -23,6 +24,7 @@ from planner.planning.validation.kv_rows import compare_kv_caches
 from planner.planning.validation.replay_pictures import replay_picture
 from planner.planning.validation.request_logs import compare_request_log, read_request_log, replay_request_log
 from planner.planning.validation.rows import MeasuredRow, read_measured
+from planner.planning.validation.silicon import MeasuredSteps, missing_source
 from planner.planning.validation.unusable import Unusable
 from simulator import warm_up
 
@@ -31,12 +33,17 @@ NOT_READABLE = "request log not readable"
 ROWS_PER_TASK = 16
 FEW_ROWS = 64
 
+StepTimes = Literal["model", "silicon", "both"]
+STEP_TIMES: tuple[StepTimes, ...] = get_args(StepTimes)
+
 
 @dataclass(frozen=True, slots=True)
 class ValidationInput:
     """Paths as given, None where not; `cross_validated` takes the constants fitted without a row's own pair.
 
-    pictures   folder for a picture of each request log; made where it does not exist
+    pictures        folder for a picture of each request log; made where it does not exist
+    step_times      whose step times predict: our model's, the measured source's, or both on the same rows
+    silicon_cache   folder in which the measured source's curves are kept
     """
 
     throughput: Path | None = None
@@ -45,6 +52,8 @@ class ValidationInput:
     requests: Path | None = None
     pictures: Path | None = None
     cross_validated: bool = False
+    step_times: StepTimes = "model"
+    silicon_cache: Path | None = None
 
 
 def unreadable_input(given: ValidationInput) -> str | None:
@@ -61,11 +70,50 @@ def unreadable_input(given: ValidationInput) -> str | None:
         return "--pictures draws request logs: it needs --requests DIR."
     if given.pictures is not None and given.pictures.exists() and not given.pictures.is_dir():
         return f"{given.pictures} is not a folder."
-    return None
+    if given.step_times == "silicon" and (given.cross_validated or given.pictures is not None):
+        return "--cross-validated and --pictures are of our own model: they need --step-times model or both."
+    return None if given.step_times == "model" else missing_source()
 
 
 def run_validation(given: ValidationInput) -> Report:
-    """Errors by metric of everything that was given. What a file holds never raises."""
+    """Errors by metric of everything that was given, for step times of one kind. What a file holds never raises."""
+    items, unreadable = _compared(given, _measured_steps(given) if given.step_times == "silicon" else None)
+    return error_report(items, unreadable)
+
+
+def run_side_by_side(given: ValidationInput) -> dict[str, Report]:
+    """Reports of our model (`model`) and of the measured source (`silicon`), each on the rows that both predict.
+
+    A figure that only one of them predicts counts as skipped in both.
+    """
+    ours, unreadable = _compared(given, None)
+    theirs, _ = _compared(given, _measured_steps(given))
+    return {
+        "model": error_report(_where_other_predicts(ours, theirs), unreadable),
+        "silicon": error_report(_where_other_predicts(theirs, ours), unreadable),
+    }
+
+
+def _measured_steps(given: ValidationInput) -> MeasuredSteps:
+    return MeasuredSteps(given.silicon_cache)
+
+
+def _where_other_predicts(
+    items: Sequence[Comparison | Missing], others: Sequence[Comparison | Missing]
+) -> list[Comparison | Missing]:
+    """The comparisons of `items` that `others` have too; for the rest the reason that the other has none."""
+    reasons = {(item.metric, item.row_id): item.reason for item in others if isinstance(item, Missing)}
+    found: list[Comparison | Missing] = []
+    for item in items:
+        reason = reasons.get((item.metric, item.row_id))
+        found.append(item if reason is None or isinstance(item, Missing) else Missing(item.metric, item.row_id, reason))
+    return found
+
+
+def _compared(
+    given: ValidationInput, silicon: MeasuredSteps | None
+) -> tuple[list[Comparison | Missing], dict[Metric, dict[str, int]]]:
+    """Every figure of every file, and the rows that could not be read, by reason."""
     items: list[Comparison | Missing] = []
     unreadable: dict[Metric, dict[str, int]] = {}
     tables: tuple[tuple[Path | None, Metric, Callable[..., RowResult]], ...] = (
@@ -76,12 +124,13 @@ def run_validation(given: ValidationInput) -> Report:
         if path is not None:
             measured = read_measured(path.read_bytes())
             unreadable[metric] = dict(measured.skipped)
-            items.extend(_in_parallel(partial(compare, cross_validated=given.cross_validated), measured.rows))
+            ready = partial(compare, cross_validated=given.cross_validated and silicon is None, silicon=silicon)
+            items.extend(_in_parallel(ready, measured.rows))
     if given.kvcache is not None:
         items.extend(compare_kv_caches(given.kvcache.read_bytes()))
     if given.requests is not None:
-        items.extend(_request_logs(given.requests, given.cross_validated))
-    return error_report(items, unreadable)
+        items.extend(_request_logs(given.requests, given.cross_validated and silicon is None, silicon))
+    return items, unreadable
 
 
 def _in_parallel(
@@ -99,12 +148,12 @@ def _in_parallel(
             yield from result
 
 
-def _request_logs(folder: Path, cross_validated: bool) -> Iterator[Comparison | Missing]:
+def _request_logs(folder: Path, cross_validated: bool, silicon: MeasuredSteps | None) -> Iterator[Comparison | Missing]:
     for name, files in _log_files(folder):
         if files is None:
             yield Missing("requests", name, NOT_READABLE)
         else:
-            yield from compare_request_log(name, *files, cross_validated=cross_validated)
+            yield from compare_request_log(name, *files, cross_validated=cross_validated, silicon=silicon)
 
 
 def _log_files(folder: Path) -> Iterator[tuple[str, tuple[bytes, bytes] | None]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from costmodel import Deployment
@@ -12,6 +12,7 @@ from costmodel.steptime.coverage import coverage
 from planner.planning.validation.rows import MeasuredRow
 from planner.planning.validation.runs import Prediction, predict
 from planner.planning.validation.setups import OPEN_LOADS, RowSetup, row_setup
+from planner.planning.validation.silicon import MeasuredSteps
 from planner.planning.validation.troubled import metric_trouble, row_trouble
 from planner.planning.validation.unusable import Unusable
 
@@ -54,19 +55,23 @@ class Missing:
 RowResult = list[Comparison | Missing]
 
 
-def compare_throughput_row(row: MeasuredRow, *, cross_validated: bool = False) -> RowResult:
+def compare_throughput_row(
+    row: MeasuredRow, *, cross_validated: bool = False, silicon: MeasuredSteps | None = None
+) -> RowResult:
     """A row of a throughput table."""
     if not row.throughput_tok_s:
         return [Missing("throughput", row.id, "throughput not stated")]
-    return _compare(row, {"throughput": row.throughput_tok_s}, cross_validated)
+    return _compare(row, {"throughput": row.throughput_tok_s}, cross_validated, silicon)
 
 
-def compare_serving_row(row: MeasuredRow, *, cross_validated: bool = False) -> RowResult:
+def compare_serving_row(
+    row: MeasuredRow, *, cross_validated: bool = False, silicon: MeasuredSteps | None = None
+) -> RowResult:
     """A row of a serving table: TPOT, TTFT by kind of load, and end-to-end time, as far as given."""
     measured = serving_figures(row)
     if not measured:
         return [Missing("tpot", row.id, "no latency stated")]
-    return _compare(row, measured, cross_validated)
+    return _compare(row, measured, cross_validated, silicon)
 
 
 def measured_figures(row: MeasuredRow) -> dict[Metric, float]:
@@ -94,21 +99,27 @@ def _ttft_metric(row: MeasuredRow) -> Metric:
     return "ttft_low" if row.load_value is not None and row.load_value <= FEW_IN_FLIGHT else "ttft_closed"
 
 
-def _compare(row: MeasuredRow, measured: dict[Metric, float], cross_validated: bool) -> RowResult:
-    """Never raises: what cannot be read, is not counted or does not run comes back as Missing with its reason."""
+def _compare(
+    row: MeasuredRow, measured: dict[Metric, float], cross_validated: bool, silicon: MeasuredSteps | None
+) -> RowResult:
+    """Never raises: what cannot be read, is not counted or does not run comes back as Missing with its reason.
+
+    Intervals are those of our own model; the measured source has none.
+    """
     reason = not_counted(row)
     if reason:
         return [Missing(metric, row.id, reason) for metric in measured]
     try:
         setup = row_setup(row)
         constants = held_out_constants(setup.deployment) if cross_validated else None
-        prediction = predict(setup, constants)
-        corners = _corners(setup, constants)
+        prediction = predict(setup, constants, silicon=silicon)
+        corners = () if silicon else _corners(setup, constants)
     except Unusable as problem:
         return [Missing(metric, row.id, str(problem)) for metric in measured]
     except Exception as problem:  # one odd row must not end a run over thousands
         return [Missing(metric, row.id, f"failed: {type(problem).__name__}") for metric in measured]
-    return [_one(setup, metric, value, prediction, corners) for metric, value in measured.items()]
+    found = [_one(setup, metric, value, prediction, corners) for metric, value in measured.items()]
+    return [replace(item, covered=None) if silicon and isinstance(item, Comparison) else item for item in found]
 
 
 def _corners(setup: RowSetup, constants: dict[str, Any] | None) -> tuple[Prediction, ...]:

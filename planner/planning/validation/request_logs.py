@@ -25,6 +25,7 @@ from planner.planning.validation.compare import Comparison, Missing, deployment_
 from planner.planning.validation.names import accelerator_named, model_named
 from planner.planning.validation.runs import lane_config, step_time_of
 from planner.planning.validation.setups import LONGEST_TOKENS, MOST_GPUS
+from planner.planning.validation.silicon import MeasuredSteps
 from planner.planning.validation.unusable import Unusable
 from simulator import SimulatorError, Workload, replay_arrivals_ps, simulate
 from simulator.steptime import PS_PER_S
@@ -87,11 +88,17 @@ class Replay:
 
 
 def compare_request_log(
-    name: str, meta: bytes, requests: bytes, *, cross_validated: bool = False
+    name: str,
+    meta: bytes,
+    requests: bytes,
+    *,
+    cross_validated: bool = False,
+    silicon: MeasuredSteps | None = None,
 ) -> list[Comparison | Missing]:
     """Mean, median and p95 of TTFT, TPOT and E2E of one log, predicted over measured. Never raises."""
     try:
-        replay = replay_request_log(read_request_log(name, meta, requests), cross_validated=cross_validated)
+        log = read_request_log(name, meta, requests)
+        replay = replay_request_log(log, cross_validated=cross_validated, silicon=silicon)
     except Unusable as problem:
         return [Missing("requests", name, str(problem))]
     groups = {**deployment_groups(replay.deployment), "load": "replayed arrivals", "source": "request log"}
@@ -106,7 +113,8 @@ def compare_request_log(
         for label, percentile in STATISTICS.items():
             ratio = statistic(predicted, percentile) / statistic(measured, percentile)
             row_id = f"{name}: {latency} {label}"
-            found.append(Comparison("requests", row_id, ratio, low <= 1 / ratio <= high, groups))
+            covered = None if silicon else low <= 1 / ratio <= high
+            found.append(Comparison("requests", row_id, ratio, covered, groups))
     return found
 
 
@@ -137,11 +145,13 @@ def read_request_log(name: str, meta: bytes, requests: bytes) -> RequestLog:
     return RequestLog(name, settings, prompt.astype(np.int64), measured)
 
 
-def replay_request_log(log: RequestLog, *, cross_validated: bool = False) -> Replay:
+def replay_request_log(
+    log: RequestLog, *, cross_validated: bool = False, silicon: MeasuredSteps | None = None
+) -> Replay:
     """The log's requests in the simulator, with its engine settings. Raises Unusable."""
     deployment = _deployment(log)
     try:
-        return Replay(log, deployment, _simulated(log, deployment, cross_validated))
+        return Replay(log, deployment, _simulated(log, deployment, cross_validated, silicon))
     except SimulatorError as problem:
         raise Unusable(f"not simulated: {problem.code}") from problem
 
@@ -178,7 +188,7 @@ def _deployment(log: RequestLog) -> Deployment:
         raise Unusable("deployment refused") from problem
 
 
-def _simulated(log: RequestLog, deployment: Deployment, cross_validated: bool) -> Served:
+def _simulated(log: RequestLog, deployment: Deployment, cross_validated: bool, silicon: MeasuredSteps | None) -> Served:
     """The same arrivals and lengths, dealt in turn over data-parallel ranks; no prompt shares a prefix.
 
     Times are the engine's, as in the log: what a request spends outside (`request_ps`) is not added.
@@ -186,7 +196,7 @@ def _simulated(log: RequestLog, deployment: Deployment, cross_validated: bool) -
     output_tokens = log.measured.output_tokens
     config = lane_config(deployment, float((log.prompt_tokens + output_tokens).mean()))
     constants = held_out_constants(deployment) if cross_validated else None
-    step_time = step_time_of(deployment, config, constants)
+    step_time = step_time_of(deployment, config, constants, silicon)
     times_s = np.empty((4, output_tokens.size))
     for rank in range(min(deployment.parallelism.dp, output_tokens.size)):
         own = slice(rank, None, deployment.parallelism.dp)

@@ -13,6 +13,7 @@ from costmodel import Deployment, memory_plan, step_time_tables
 from planner.planning.scheduling import scheduling_fields
 from planner.planning.step_times import scaled, simulator_step_time
 from planner.planning.validation.setups import RowLoad, RowSetup
+from planner.planning.validation.silicon import MeasuredSteps
 from planner.planning.validation.unusable import Unusable
 from simulator import (
     EngineConfig,
@@ -59,13 +60,19 @@ class Share:
     lanes: int
 
 
-def predict(setup: RowSetup, constants: dict[str, Any] | None = None, *, step_ratio: float = 1.0) -> Prediction:
+def predict(
+    setup: RowSetup,
+    constants: dict[str, Any] | None = None,
+    *,
+    step_ratio: float = 1.0,
+    silicon: MeasuredSteps | None = None,
+) -> Prediction:
     """Simulate one lane of the row's replica with its share of the load, steps `step_ratio` times as long.
 
-    Raises Unusable.
+    Step times are those of our model, or of `silicon` where it is given. Raises Unusable.
     """
     share = lane_share(setup)
-    config, step_time, stream = lane_run(setup, share, constants)
+    config, step_time, stream = lane_run(setup, share, constants, silicon)
     try:
         log = simulate(config, step_time if step_ratio == 1.0 else scaled(step_time, step_ratio), stream)
     except SimulatorError as problem:
@@ -86,12 +93,12 @@ def _part(count: int, lanes: int) -> int:
 
 
 def lane_run(
-    setup: RowSetup, share: Share, constants: dict[str, Any] | None = None
+    setup: RowSetup, share: Share, constants: dict[str, Any] | None = None, silicon: MeasuredSteps | None = None
 ) -> tuple[EngineConfig, StepTime, Workload]:
     """What is simulated for one lane. A benchmark inside the process pays nothing for HTTP. Raises Unusable."""
     prompts, outputs = draw_lengths(setup.load, share.requests)
     config = engine_config(setup, prompts, outputs, share)
-    step_time = step_time_of(setup.deployment, config, constants)
+    step_time = step_time_of(setup.deployment, config, constants, silicon)
     if not setup.load.served:
         step_time = replace(step_time, request_ps=0)
     return config, step_time, workload(setup.load, share, prompts, outputs)
@@ -176,12 +183,15 @@ def lane_config(deployment: Deployment, mean_context_tokens: float, *, cached: b
 
 
 def step_time_of(
-    deployment: Deployment, config: EngineConfig | None = None, constants: dict[str, Any] | None = None
+    deployment: Deployment,
+    config: EngineConfig | None = None,
+    constants: dict[str, Any] | None = None,
+    silicon: MeasuredSteps | None = None,
 ) -> StepTime:
-    """Step-time tables of a deployment, as long as `config` needs them, in the simulator's form."""
+    """Step-time tables of a deployment, as long as `config` needs them, in the simulator's form. Raises Unusable."""
     limits = config or lane_config(deployment, 1.0)
     sized = replace(deployment, max_num_seqs=limits.max_num_seqs, max_num_batched_tokens=limits.max_num_batched_tokens)
-    return simulator_step_time(step_time_tables(sized, constants))
+    return simulator_step_time(silicon.tables(sized) if silicon else step_time_tables(sized, constants))
 
 
 def workload(load: RowLoad, share: Share, prompts: NDArray[np.int64], outputs: NDArray[np.int64]) -> Workload:

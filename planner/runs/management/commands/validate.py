@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management import BaseCommand, CommandParser
 
 from planner.planning.command import INVALID
 from planner.planning.validation.breakdown import breakdown_markdown, overall_markdown
 from planner.planning.validation.command import (
+    STEP_TIMES,
     ValidationInput,
     draw_request_logs,
+    run_side_by_side,
     run_validation,
     unreadable_input,
 )
@@ -43,6 +46,12 @@ class Command(BaseCommand):
             action="store_true",
             help="predict each row with constants fitted without its model and GPU pair",
         )
+        parser.add_argument(
+            "--step-times",
+            choices=STEP_TIMES,
+            default="model",
+            help="predict with our own model, with NVIDIA's measurements (extra `silicon`), or both on the same rows",
+        )
         parser.add_argument("--markdown", action="store_true", help="print the errors by every group, as Markdown")
         parser.add_argument("--json", action="store_true", help="print the errors as JSON, one object per metric")
 
@@ -52,18 +61,23 @@ class Command(BaseCommand):
         if problem:
             self.stderr.write(problem)
             sys.exit(INVALID)
-        report = run_validation(given)
+        both = given.step_times == "both"
+        reports = run_side_by_side(given) if both else {given.step_times: run_validation(given)}
         try:
             tables = list(draw_request_logs(given))
         except OSError as error:
             self.stderr.write(f"Pictures cannot be written: {error}.")
             sys.exit(INVALID)
         if options["json"]:
-            self.stdout.write(json.dumps(report))
-        elif options["markdown"]:
-            self.stdout.write("\n\n".join([overall_markdown(report), breakdown_markdown(report), *tables]))
-        else:
-            self.stdout.write("\n\n".join([error_table(report), *tables]))
+            self.stdout.write(json.dumps(reports if both else reports[given.step_times]))
+            return
+        parts: list[str] = []
+        for name, report in reports.items():
+            parts += [f"Step times: {name}"] if given.step_times != "model" else []
+            parts += (
+                [overall_markdown(report), breakdown_markdown(report)] if options["markdown"] else [error_table(report)]
+            )
+        self.stdout.write("\n\n".join([*parts, *tables]))
 
 
 def _given(options: Mapping[str, Any]) -> ValidationInput:
@@ -74,4 +88,6 @@ def _given(options: Mapping[str, Any]) -> ValidationInput:
         requests=options["requests"],
         pictures=options["pictures"],
         cross_validated=bool(options["cross_validated"]),
+        step_times=options["step_times"],
+        silicon_cache=settings.DATA_DIR / "silicon",
     )
