@@ -45,6 +45,19 @@ class LittlesLawQuery(CellQuery):
     e2e_s: Annotated[float, Field(ge=0, le=1e5, allow_inf_nan=False)] = Field(description="Seconds in the system.")
 
 
+MonthTokens = Annotated[float, Field(ge=0, le=1e18, allow_inf_nan=False)]
+RequestTokens = Annotated[float, Field(ge=1, le=1e7, allow_inf_nan=False)]
+
+
+class MonthlyRequestsQuery(CellQuery):
+    """Requests of a month from its tokens."""
+
+    input_tokens: MonthTokens = Field(description="Input tokens of the month.")
+    output_tokens: MonthTokens = Field(description="Output tokens of the month.")
+    prompt_tokens: RequestTokens = Field(description="Prompt of a representative request, tokens.")
+    answer_tokens: RequestTokens = Field(description="Answer of a representative request, tokens.")
+
+
 class CostPerMtokQuery(CellQuery):
     """Cost of a million tokens."""
 

@@ -151,6 +151,39 @@ def littles_law_of(*, arrival_rps: float, e2e_s: float) -> Calculation:
     )
 
 
+MISMATCH_RATIO = 1.1
+"""Counts that differ by more than a tenth do not come from one mix."""
+
+
+def monthly_requests(
+    *, input_tokens: float, output_tokens: float, prompt_tokens: float, answer_tokens: float
+) -> Calculation:
+    """Requests of a month from its tokens and a representative request.
+
+    Input and output each imply a count. Sizing takes the greater one: dividing the sum of tokens by the sum of a
+    request would drop part of the work where the mix is another than the representative request says.
+    """
+    by_input, by_output = input_tokens / prompt_tokens, output_tokens / answer_tokens
+    count, least = max(by_input, by_output), min(by_input, by_output)
+    fits = count <= MISMATCH_RATIO * least
+    warning = (
+        ""
+        if fits
+        else f"The month's tokens are not of such requests: input implies {by_input:,.0f}, output {by_output:,.0f}."
+    )
+    return Calculation(
+        "requests = max(input tokens / prompt, output tokens / answer)",
+        f"max({input_tokens:,.0f} / {prompt_tokens:g}, {output_tokens:,.0f} / {answer_tokens:g}) = {count:,.0f}",
+        {
+            "requests_per_month": count,
+            "implied_by_input": by_input,
+            "implied_by_output": by_output,
+            "mix_fits": fits,
+            "warning": warning,
+        },
+    )
+
+
 def cost_per_mtok(*, usd_per_hour: float, tokens_per_s: float, utilisation_ratio: float) -> Calculation:
     """USD per million tokens at a utilisation."""
     per_hour = Fraction(str(tokens_per_s)) * 3600

@@ -16,6 +16,7 @@ from planner.api.calculator_queries import (
     KvSizesQuery,
     LessonBody,
     LittlesLawQuery,
+    MonthlyRequestsQuery,
 )
 from planner.api.cells import CellQuery, CellView, row_answer
 from planner.api.problems import INVALID_BODY, INVALID_PARAMETER, ApiProblem
@@ -67,6 +68,7 @@ CALCULATORS = {
     "kv-memory": _calculator("kv-memory", KvSizesQuery, calculators.kv_memory),
     "kv-memory-of-model": _calculator("kv-memory-of-model", KvModelQuery, calculators.kv_memory_of_model),
     "littles-law": _calculator("littles-law", LittlesLawQuery, calculators.littles_law_of),
+    "monthly-requests": _calculator("monthly-requests", MonthlyRequestsQuery, calculators.monthly_requests),
     "cost-per-mtok": _calculator("cost-per-mtok", CostPerMtokQuery, calculators.cost_per_mtok),
     "break-even": _calculator("break-even", BreakEvenQuery, calculators.break_even_of),
 }

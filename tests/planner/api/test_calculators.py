@@ -34,6 +34,17 @@ def test_littles_law_of_the_lesson(api: Api) -> None:
     assert result(api, "littles-law") == {"concurrency_mean": 15.35, "concurrency_p95": 22}
 
 
+def test_a_month_s_tokens_of_another_mix_count_by_the_greater_side_and_say_so(api: Api) -> None:
+    """100 M in and 100 M out of requests of 4,000 in and 500 out: 25,000 by the input, 200,000 by the output."""
+    found = result(api, "monthly-requests")
+    assert found["requests_per_month"] == found["implied_by_output"] == 200_000
+    assert found["implied_by_input"] == 25_000
+    assert found["mix_fits"] is False
+    assert "25,000" in found["warning"]
+    matching = result(api, "monthly-requests", output_tokens=12_500_000)
+    assert (matching["requests_per_month"], matching["mix_fits"], matching["warning"]) == (25_000, True, "")
+
+
 @pytest.mark.parametrize(("used", "usd"), [(1, 0.7407), (0.6, 1.2346), (0.3, 2.4691)])
 def test_cost_per_million_of_the_lesson(api: Api, used: float, usd: float) -> None:
     assert result(api, "cost-per-mtok", utilisation_ratio=used)["usd_per_mtok"] == usd
