@@ -137,14 +137,7 @@ def _option(job: Job, candidate: Candidate) -> Option:
     covered = coverage_of(candidate.deployment)
     size = _size(job, replica, capacity, covered)
     bill = fleet_bill(
-        job.scenario,
-        candidate.gpu,
-        job.load,
-        gpus_per_replica=candidate.tp,
-        serving=size.serving,
-        serving_low=size.serving_low,
-        serving_high=size.serving_high,
-        capacity_rps=size.mid_rps,
+        job.scenario, candidate.gpu, job.load, size, gpus_per_replica=candidate.tp, capacity_rps=size.mid_rps
     )
     return Option(candidate, form, capacity, size, bill, covered)
 

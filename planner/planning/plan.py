@@ -79,14 +79,7 @@ def _priced(job: Job, candidate: Candidate, size: Sized | None) -> Answer:
     if size is None:
         return Answer(candidate, None, None)
     bill = fleet_bill(
-        job.scenario,
-        candidate.gpu,
-        job.load,
-        gpus_per_replica=candidate.tp,
-        serving=size.serving,
-        serving_low=size.serving_low,
-        serving_high=size.serving_high,
-        capacity_rps=size.capacity_rps,
+        job.scenario, candidate.gpu, job.load, size, gpus_per_replica=candidate.tp, capacity_rps=size.capacity_rps
     )
     return Answer(candidate, size, bill)
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 from costmodel.pricing.api_bill import ApiBill, ApiTraffic, api_bill, api_traffic
 from costmodel.pricing.api_pricing import api_price
@@ -67,18 +67,21 @@ class FleetBill:
         return {"low": usd(self.low_usd), "mid": usd(self.cost.exact_usd_per_month), "high": usd(self.high_usd)}
 
 
+class Servings(Protocol):
+    """Serving replicas, with as few and as many as the interval of a replica's capacity asks for."""
+
+    @property
+    def serving(self) -> int: ...
+    @property
+    def serving_low(self) -> int: ...
+    @property
+    def serving_high(self) -> int: ...
+
+
 def fleet_bill(
-    scenario: Scenario,
-    gpu: Gpu,
-    load: Load,
-    *,
-    gpus_per_replica: int,
-    serving: int,
-    serving_low: int,
-    serving_high: int,
-    capacity_rps: float,
+    scenario: Scenario, gpu: Gpu, load: Load, size: Servings, *, gpus_per_replica: int, capacity_rps: float
 ) -> FleetBill:
-    """The month of `serving` replicas and the scenario's spares."""
+    """The month of the serving replicas and the scenario's spares."""
     billing = scenario.billing
     tokens = monthly_tokens(load, billing.hours_per_month)
     spare = billing.spare_replicas
@@ -86,14 +89,14 @@ def fleet_bill(
     identity = cost_identity(
         usd_per_replica_hour=exact(gpu.price.usd_per_gpu_hour) * gpus_per_replica,
         slo_tokens_per_replica_hour=exact(capacity_rps) * SECONDS_PER_HOUR * tokens_per_request,
-        replicas=serving + spare,
+        replicas=size.serving + spare,
         tokens_per_month=tokens.total,
         hours_per_month=billing.hours_per_month,
     )
     cost = self_host_cost(
         usd_per_gpu_hour=gpu.price.usd_per_gpu_hour,
         gpus_per_replica=gpus_per_replica,
-        serving_replicas=serving,
+        serving_replicas=size.serving,
         spare_replicas=spare,
         hours_per_month=billing.hours_per_month,
         input_tokens_per_month=tokens.input,
@@ -109,10 +112,10 @@ def fleet_bill(
     return FleetBill(
         cost=cost,
         identity=identity,
-        low_usd=month(gpu.price.p25_usd_per_gpu_hour, serving_low),
-        high_usd=month(gpu.price.p75_usd_per_gpu_hour, serving_high),
-        serving_low=serving_low,
-        serving_high=serving_high,
+        low_usd=month(gpu.price.p25_usd_per_gpu_hour, size.serving_low),
+        high_usd=month(gpu.price.p75_usd_per_gpu_hour, size.serving_high),
+        serving_low=size.serving_low,
+        serving_high=size.serving_high,
     )
 
 
