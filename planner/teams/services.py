@@ -44,19 +44,7 @@ def token_create(
 
     ValidationError: unknown scope, name too long.
     """
-    secret = secrets.token_hex(20)
-    token = ApiToken(
-        team=team,
-        user=user,
-        name=name,
-        prefix=secrets.token_hex(6),
-        secret_sha256=_sha256(secret),
-        scope=scope,
-        expires_at=expires_at,
-    )
-    token.full_clean()
-    token.save()
-    return token, f"{TOKEN_MARK}_{token.prefix}_{secret}"
+    return _create(ApiToken(team=team, user=user, name=name, scope=scope, expires_at=expires_at), TOKEN_MARK, 20)
 
 
 def token_authenticate(text: str) -> ApiToken | None:
@@ -74,23 +62,21 @@ def link_token_create(
 
     ValidationError: name too long.
     """
-    secret = secrets.token_hex(16)
-    token = LinkToken(
-        team=team,
-        user=user,
-        name=name,
-        prefix=secrets.token_hex(6),
-        secret_sha256=_sha256(secret),
-        expires_at=expires_at,
-    )
-    token.full_clean()
-    token.save()
-    return token, f"{LINK_MARK}_{token.prefix}_{secret}"
+    return _create(LinkToken(team=team, user=user, name=name, expires_at=expires_at), LINK_MARK, 16)
 
 
 def link_token_authenticate(text: str) -> LinkToken | None:
     """The live link token of this text, with team and user loaded; as `token_authenticate`."""
     return _authenticate(LinkToken, LINK_MARK, text)
+
+
+def _create(token: AnyToken, mark: str, secret_bytes: int) -> tuple[AnyToken, str]:
+    """Gives a new token its prefix and secret, and keeps of the secret only the hash."""
+    secret = secrets.token_hex(secret_bytes)
+    token.prefix, token.secret_sha256 = secrets.token_hex(6), _sha256(secret)
+    token.full_clean()
+    token.save()
+    return token, f"{mark}_{token.prefix}_{secret}"
 
 
 def _authenticate(kind: type[AnyToken], mark: str, text: str) -> AnyToken | None:
