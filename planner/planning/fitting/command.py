@@ -13,7 +13,7 @@ from costmodel.steptime import shipped_constants
 from planner.planning.fitting.documents import constants_text, folds_text, residuals_text
 from planner.planning.fitting.fit import Fit, cross_validated_errors, fit_constants
 from planner.planning.fitting.observations import TIME_OF, Observations, observations
-from planner.planning.fitting.priors import free_constants, values_of, with_values
+from planner.planning.fitting.priors import Document, free_constants, values_of, with_values
 from planner.planning.fitting.rows import rows_digest
 from planner.planning.fitting.store import Pairs, packed, simulated_responses
 
@@ -59,13 +59,9 @@ def fit_all(pairs: Pairs) -> Fitted:
 
 def write(fitted: Fitted) -> Iterator[Path]:
     """Write constants, folds and residuals where they are shipped; yields each path."""
-    document = with_values(shipped_constants(), fitted.fit.values)
-    document["engine"]["default"] = dict(document["engine"]["vllm"])
-    folds = [with_values(document, values) for values in fitted.fold_values]
-    for fold in folds:
-        fold["engine"]["default"] = dict(fold["engine"]["vllm"])
+    folds = [_shipped_as(values) for values in fitted.fold_values]
     texts = {
-        "step_time_constants.toml": constants_text(document, rows_digest()),
+        "step_time_constants.toml": constants_text(_shipped_as(fitted.fit.values), rows_digest()),
         "step_time_folds.toml": folds_text(fitted.folds, folds),
         "step_time_residuals.toml": residuals_text(fitted.found, fitted.errors),
     }
@@ -74,11 +70,18 @@ def write(fitted: Fitted) -> Iterator[Path]:
         yield STEP_TIME_DATA / name
 
 
+def _shipped_as(values: Floats) -> Document:
+    """The shipped document with these free constants; an engine without entry is taken as vLLM."""
+    document = with_values(shipped_constants(), values)
+    document["engine"]["default"] = dict(document["engine"]["vllm"])
+    return document
+
+
 def differences(fit: Fit) -> list[str]:
     """A line for each free constant that the fit gives otherwise than it is shipped, beyond TOLERANCE_RATIO."""
     shipped = values_of(shipped_constants())
     return [
-        f"{'.'.join(free.section)}.{free.name}: {value:.4g} fitted, {known:.4g} shipped"
+        f"{free.label}: {value:.4g} fitted, {known:.4g} shipped"
         for free, value, known in zip(free_constants(), fit.values, shipped, strict=True)
         if abs(value / known - 1.0) > TOLERANCE_RATIO
     ]
@@ -89,8 +92,7 @@ def constants_table(fit: Fit) -> str:
     lines = [f"{'constant':<44}{'prior':>10}{'fitted':>10}{'widths':>8}"]
     for free, value in zip(free_constants(), fit.values, strict=True):
         widths = np.log(value / free.prior) / free.log_width
-        name = f"{'.'.join(free.section)}.{free.name}"
-        lines.append(f"{name:<44}{free.prior:>10.4g}{value:>10.4g}{widths:>+8.1f}")
+        lines.append(f"{free.label:<44}{free.prior:>10.4g}{value:>10.4g}{widths:>+8.1f}")
     return "\n".join(lines)
 
 

@@ -132,7 +132,7 @@ def observations(rows: Iterable[tuple[RowSetup, Response | OpenResponse]]) -> Ob
     responses = [one for _, one in closed]
     figures = [figure for number, setup in enumerate(setups) for figure in _figures(number, setup)]
     figures = [
-        figure for figure in figures if figure[0] < len(closed) or _is_straight(*opened[figure[0] - len(closed)])
+        figure for figure in figures if figure[0] < len(closed) or _is_straight(opened[figure[0] - len(closed)][1])
     ]
     row = np.array([figure[0] for figure in figures])
     is_open = row >= len(closed)
@@ -167,7 +167,7 @@ def observations(rows: Iterable[tuple[RowSetup, Response | OpenResponse]]) -> Ob
     )
 
 
-def _is_straight(_: RowSetup, found: OpenResponse) -> bool:
+def _is_straight(found: OpenResponse) -> bool:
     """Whether an open loop is far enough from saturation to be fitted."""
     return float(np.abs(found.slopes.sum(axis=1)).max()) <= MOST_ELASTIC
 

@@ -35,6 +35,11 @@ class FreeConstant:
     high: float
     meaning: str
 
+    @property
+    def label(self) -> str:
+        """Section and name with points between them."""
+        return ".".join((*self.section, self.name))
+
 
 @cache
 def free_constants() -> tuple[FreeConstant, ...]:

@@ -9,7 +9,6 @@ number of tokens, which is as good as exact for its smooth curve.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,24 +77,18 @@ class OpenResponse:
 def open_response(setup: RowSetup, document: Document) -> OpenResponse:
     """The response of an open loop's run about the constants of `document`. Raises Unusable."""
     values = values_of(document)
-    shape = step_time_shape(setup)
+    keys = constant_keys(setup.deployment)
+    known = resolve_constants(keys, document)
     middle = predict(setup, document)
-    known = shape(document)
     slopes = np.zeros((2, len(values)))
     for number in range(len(values)):
         moved = with_values(document, np.where(np.arange(len(values)) == number, values * np.exp(PROBE_LOG), values))
-        if shape(moved) != known:
+        if resolve_constants(keys, moved) != known:
             there = predict(setup, moved)
             slopes[:, number] = (
                 np.log([there.ttft_ms / middle.ttft_ms, _ratio(there.tpot_ms, middle.tpot_ms)]) / PROBE_LOG
             )
     return OpenResponse(middle.ttft_ms, middle.tpot_ms or 0.0, slopes, values)
-
-
-def step_time_shape(setup: RowSetup) -> Callable[[Document], object]:
-    """What of a constants document a deployment's step times depend on: equal for equal step times."""
-    keys = constant_keys(setup.deployment)
-    return lambda document: resolve_constants(keys, document)
 
 
 def _ratio(one: float | None, other: float | None) -> float:
