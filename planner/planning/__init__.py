@@ -12,6 +12,7 @@ from planner.planning.plan import plan
 from planner.planning.progress import Progress
 from planner.planning.report.estimate_cells import ESTIMATE_COLUMNS
 from planner.planning.report.plain import report_bytes
+from planner.planning.report.price_moves import price_moves
 from planner.planning.sample import sample_scenario
 from planner.planning.schema import (
     SCHEMA_VERSION,
@@ -39,6 +40,7 @@ __all__ = [
     "form_to_scenario",
     "parse_scenario",
     "plan",
+    "price_moves",
     "report_bytes",
     "result_version",
     "sample_scenario",

@@ -21,7 +21,10 @@ FINAL_STATES = (State.DONE, State.FAILED, State.CANCELLED)
 
 
 class Run(models.Model):
-    """One evaluation of one scenario for one team.
+    """One evaluation of one scenario for one team, on the prices of one day by one version of engine and catalog.
+
+    A run of a saved version has the version's content and, when it was asked for on today's prices, another
+    `priced_at` in its body.
 
     `lease_token` names the worker that owns the run until `lease_until`; only its owner may write progress or a
     result. `digest` identifies the result (canonical scenario, seed, engine and catalog versions): equal digests of a
@@ -37,6 +40,8 @@ class Run(models.Model):
     name = models.CharField(max_length=200)
     body = models.TextField(help_text="Canonical JSON of the scenario.")
     digest = models.CharField(max_length=64)
+    priced_at = models.DateField(null=True, help_text="The day whose prices it takes.")
+    result_version = models.CharField(max_length=100, blank=True, help_text="Engine and catalog that it was asked of.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     progress_ratio = models.FloatField(default=0.0)
     stage = models.CharField(max_length=200, blank=True)
@@ -63,6 +68,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.state})"
+
+    @property
+    def repriced(self) -> bool:
+        """Whether it takes the prices of another day than its saved version names."""
+        return self.scenario_version is not None and self.priced_at != self.scenario_version.priced_at
 
 
 class IdempotencyKey(models.Model):

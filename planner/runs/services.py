@@ -1,6 +1,7 @@
 """Starting and cancelling runs."""
 
 import hashlib
+from datetime import date
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -62,6 +63,17 @@ def run_submit(
     return run
 
 
+def version_run(*, version: ScenarioVersion, user: User | None, priced_at: date | None = None) -> Run:
+    """Runs a saved version as it stands, or with the prices of another day; the same question has one run.
+
+    The prices change in the run alone: the version stays what someone saved. planning.ScenarioInvalid: what was saved
+    under an earlier catalog or schema, or with prices that this day does not have, cannot be run any more.
+    """
+    document = version.document if priced_at is None else {**version.document, "priced_at": priced_at.isoformat()}
+    parsed = planning.parse_scenario(document)
+    return run_submit(team=version.scenario.team, user=user, parsed=parsed, scenario_version=version)
+
+
 def _shared(team: Team, digest: str, version: ScenarioVersion | None) -> Run | None:
     states = (State.DONE, State.RUNNING, State.QUEUED)
     same = Run.objects.filter(team=team, digest=digest, state__in=states, cancel_requested=False)
@@ -80,6 +92,8 @@ def _create(
         name=parsed.name,
         body=planning.canonical_json(parsed),
         digest=digest,
+        priced_at=parsed.priced_at,
+        result_version=planning.result_version(),
     )
     run.full_clean()
     done = Run.objects.filter(team=team, digest=digest, state=State.DONE).first()

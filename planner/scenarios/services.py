@@ -1,4 +1,4 @@
-"""Writes about saved scenarios."""
+"""Saving scenarios: version 1, and the next one of an editor who began with the newest."""
 
 from datetime import timedelta
 
@@ -7,6 +7,8 @@ from django.utils import timezone
 
 from planner import planning
 from planner.scenarios.models import Scenario, ScenarioVersion
+from planner.scenarios.search import words_of
+from planner.scenarios.selectors import version_newest
 from planner.teams.models import Team, User
 
 DOUBLE_CLICK = timedelta(seconds=10)
@@ -50,7 +52,7 @@ def scenario_edit(
     VersionConflict: `base_number` is not the newest version.
     """
     Scenario.objects.select_for_update().get(pk=scenario.pk)  # two editors at once: the second sees the first's version
-    newest = scenario.versions.latest("number")
+    newest = version_newest(scenario)
     if newest.number != base_number:
         raise VersionConflict(newest)
     if newest.body == planning.canonical_json(parsed):
@@ -69,9 +71,12 @@ def _add_version(
         number=number,
         body=planning.canonical_json(parsed),
         digest=planning.scenario_digest(parsed),
+        priced_at=parsed.priced_at,
         note=note,
         created_by=user,
     )
     version.full_clean()
     version.save()
+    scenario.changed_at, scenario.words = version.created_at, words_of(scenario)
+    scenario.save(update_fields=["changed_at", "words"])
     return version

@@ -1,0 +1,95 @@
+"""What a team does with scenarios besides editing them: tags, archive, comments, copies."""
+
+from collections.abc import Iterable
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from planner import planning
+from planner.scenarios.models import Comment, Scenario, ScenarioTag, ScenarioVersion
+from planner.scenarios.search import words_of
+from planner.scenarios.selectors import version_newest
+from planner.scenarios.services import scenario_create
+from planner.teams.models import Role, Team, User
+from planner.teams.rules import can_edit, role_of
+
+MOST_TAGS = 20
+COPY = " (copy)"
+MAX_NAME_CHARACTERS = 200
+
+
+@transaction.atomic
+def scenario_tag(*, scenario: Scenario, names: Iterable[str]) -> list[str]:
+    """Gives the scenario these tags and no others; returns them as stored: trimmed, small letters, in order.
+
+    ValidationError: more than 20, or one longer than 40 characters or with a comma or a control character.
+    """
+    Scenario.objects.select_for_update().get(pk=scenario.pk)
+    wanted = sorted({" ".join(name.split()).lower() for name in names} - {""})
+    if len(wanted) > MOST_TAGS:
+        raise ValidationError(f"At most {MOST_TAGS} tags.")
+    tags = [ScenarioTag(scenario=scenario, name=name) for name in wanted]
+    for tag in tags:
+        if "," in tag.name or not tag.name.isprintable():
+            raise ValidationError({"name": f"A tag has neither commas nor control characters: {tag.name[:40]!r}."})
+        tag.clean_fields()
+    scenario.tags.all().delete()
+    ScenarioTag.objects.bulk_create(tags)
+    scenario.words = words_of(scenario)
+    scenario.save(update_fields=["words"])
+    return wanted
+
+
+def scenario_archive(*, scenario: Scenario) -> None:
+    """Puts the scenario away: it leaves the list and stays readable. Doing it twice changes nothing."""
+    Scenario.objects.filter(pk=scenario.pk, archived_at=None).update(archived_at=timezone.now())
+
+
+def scenario_unarchive(*, scenario: Scenario) -> None:
+    """Brings an archived scenario back to the list."""
+    Scenario.objects.filter(pk=scenario.pk).update(archived_at=None)
+
+
+def comment_add(*, scenario: Scenario, user: User, text: str) -> Comment:
+    """Says something about the scenario as it stands. ValidationError: empty or longer than 4,000 characters."""
+    comment = Comment(scenario=scenario, version=version_newest(scenario), created_by=user, text=_plain(text))
+    comment.full_clean()
+    comment.save()
+    return comment
+
+
+def comment_delete(*, comment: Comment, user: User) -> None:
+    """Takes a comment back. PermissionDenied: it is someone else's, and the user does not own the team."""
+    if comment.created_by_id != user.pk and role_of(user, comment.scenario.team) != Role.OWNER:
+        raise PermissionDenied("Only who wrote a comment, or an owner of the team, can delete it.")
+    comment.delete()
+
+
+def _plain(text: str) -> str:
+    """Line ends as \\n, nothing else that does not print."""
+    return "".join(c for c in text.replace("\r\n", "\n") if c == "\n" or c.isprintable()).strip()
+
+
+def scenario_copy(*, version: ScenarioVersion, team: Team, user: User, name: str | None = None) -> ScenarioVersion:
+    """Saves a version's content as version 1 of a new scenario of `team`; nothing else goes along.
+
+    Without a name, a copy within the team is called "… (copy)" and one to another team keeps its name.
+    PermissionDenied: the user may not write there. planning.ScenarioInvalid: what was saved under an earlier catalog
+    or schema is no longer valid, or the name is too long. ValidationError: the note is too long.
+    """
+    if not can_edit(role_of(user, team)):
+        raise PermissionDenied("You may not save scenarios in that team.")
+    same_team = version.scenario.team_id == team.pk
+    document = version.document
+    if name is not None:
+        document["name"] = name
+    elif same_team:
+        document["name"] = copy_name(document["name"])
+    note = f"Copy of version {version.number} of {version.scenario.name}"
+    return scenario_create(team=team, user=user, parsed=planning.parse_scenario(document), note=note)
+
+
+def copy_name(name: str) -> str:
+    """ "Chat" -> "Chat (copy)", within the longest name."""
+    return name[: MAX_NAME_CHARACTERS - len(COPY)] + COPY
