@@ -12,6 +12,7 @@ from planner.core.logging import RedactingFormatter, redact
         ("token stc_0123456789ab_00ff00ff00ff", "token stc_0123456789ab_***"),
         ("link stl_0123456789ab_00ff00ff00ff", "link stl_0123456789ab_***"),
         ("Not Found: /sign-in/link/abc-DEF_1/", "Not Found: /sign-in/link/***/"),
+        ("GET /shared/abc-DEF_1/ HTTP/1.1", "GET /shared/***/ HTTP/1.1"),
         ("GET /api/v1/runs?limit=5&token=abc HTTP/1.1", "GET /api/v1/runs?limit=5&token=*** HTTP/1.1"),
         ("postgres://me:pass@db:5432/x", "postgres://me:***@db:5432/x"),
         ("redis://:pass@cache/0", "redis://:***@cache/0"),
