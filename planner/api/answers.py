@@ -1,10 +1,11 @@
 """Turns data into an answer: rendered once, with an ETag of the bytes, and 304 where the caller has them already."""
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
-from django.http import HttpResponse, HttpResponseNotModified
+from django.http import HttpResponse, HttpResponseNotModified, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 from pydantic import BaseModel
@@ -13,6 +14,7 @@ from rest_framework.request import Request
 from planner.reports.tables import Table
 
 REVALIDATE = "private, no-cache"
+Response = TypeVar("Response", bound=HttpResponseBase)
 ONE_MINUTE = "private, max-age=60"
 
 
@@ -42,17 +44,45 @@ def answer_bytes(
     cache_control: str = REVALIDATE,
 ) -> HttpResponse:
     """The bytes as they are; the ETag is their SHA-256."""
-    etag = f'"{hashlib.sha256(body).hexdigest()}"'
     readable = request.method in ("GET", "HEAD") and status == 200
+    etag = _etag(body) if readable else None
+    if etag is not None and _held(request, etag):
+        return _headed(HttpResponseNotModified(), headers, etag, cache_control)
+    response = HttpResponse(body, status=status, content_type=content_type)
+    return _headed(response, headers, etag, cache_control)
+
+
+def answer_stream(
+    request: Request,
+    chunks: Iterable[bytes],
+    content_type: str,
+    *,
+    version: str,
+    headers: Mapping[str, str] | None = None,
+) -> HttpResponseBase:
+    """A GET's bytes as they are made, for what is too long to be held. version: names them; the ETag follows from it,
+    since it is sent before they are made."""
+    etag = _etag(version.encode())
+    if _held(request, etag):
+        return _headed(HttpResponseNotModified(), headers, etag, REVALIDATE)
+    return _headed(StreamingHttpResponse(chunks, content_type=content_type), headers, etag, REVALIDATE)
+
+
+def _etag(source: bytes) -> str:
+    return f'"{hashlib.sha256(source).hexdigest()}"'
+
+
+def _held(request: Request, etag: str) -> bool:
+    """Whether the caller says that it has these bytes."""
     known = parse_etags(request.headers.get("If-None-Match", ""))
-    if readable and ("*" in known or etag in (tag.removeprefix("W/") for tag in known)):
-        response: HttpResponse = HttpResponseNotModified()
-    else:
-        response = HttpResponse(body, status=status, content_type=content_type)
+    return "*" in known or etag in (tag.removeprefix("W/") for tag in known)
+
+
+def _headed(response: Response, headers: Mapping[str, str] | None, etag: str | None, cache_control: str) -> Response:
     for name, value in (headers or {}).items():
         response[name] = value
-    response["Cache-Control"] = cache_control if readable else "no-store"
-    if readable:
+    response["Cache-Control"] = "no-store" if etag is None else cache_control
+    if etag is not None:
         response["ETag"] = etag
     patch_vary_headers(response, ("Authorization", "Cookie"))
     return response

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import math
+from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -46,6 +48,25 @@ class Csv(BaseRenderer):
         return out.getvalue().encode()
 
 
+def csv_of_columns(columns: Sequence[Sequence[Any]]) -> bytes:
+    """Lines of a table that is given by columns, without a header."""
+    out = io.StringIO()
+    csv.writer(out).writerows(zip(*(map(_cell, column) for column in columns), strict=True))
+    return out.getvalue().encode()
+
+
+class Parquet(BaseRenderer):
+    """Names the format; views hand over finished bytes."""
+
+    media_type = "application/vnd.apache.parquet"
+    format = "parquet"
+    charset = None
+    render_style = "binary"
+
+    def render(self, data: bytes, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
+        return data
+
+
 class Xlsx(BaseRenderer):
     """Names the format of workbooks; views hand over finished bytes, or a table."""
 
@@ -72,6 +93,8 @@ def _cell(value: Any) -> str:
     """Empty for null; numbers as JSON writes them; lists joined by "; "; text made harmless."""
     if value is None:
         return ""
+    if type(value) is int or (type(value) is float and math.isfinite(value)):  # nearly all cells, and as JSON has them
+        return repr(value)
     if isinstance(value, bool | int | float | Decimal):
         return json.dumps(value, allow_nan=False, default=_plain)
     if isinstance(value, list | tuple) and all(isinstance(item, str | int | float) for item in value):

@@ -6,6 +6,7 @@ from rest_framework.views import APIView
 from planner.api.views.calculators import CALCULATORS, LessonCalculator
 from planner.api.views.catalog import Accelerators, ApiPrices, GpuPrices, Models
 from planner.api.views.estimates import EstimateBatch, EstimateOne
+from planner.api.views.run_requests import RunRequests
 from planner.api.views.runs import RunItem, RunList, RunReport, run_table
 from planner.api.views.scenarios import ScenarioCheck, ScenarioItem, ScenarioList
 from planner.api.views.service import Manual, OpenApiDocument, Spreadsheets, UnknownAddress
@@ -32,6 +33,7 @@ urlpatterns: list[URLPattern] = [
     *_both("runs", RunList, "runs"),
     *_both("runs/<uuid:run_id>", RunItem, "run"),
     *_both("runs/<uuid:run_id>/report", RunReport, "run-report"),
+    *_both("runs/<uuid:run_id>/requests", RunRequests, "run-requests"),
     *(pattern for name in TABLES for pattern in _both(f"runs/<uuid:run_id>/{name}", run_table(name), f"run-{name}")),
     *_both("scenarios", ScenarioList, "scenarios"),
     *_both("scenarios/validate", ScenarioCheck, "scenario-check"),

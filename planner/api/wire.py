@@ -209,6 +209,33 @@ class LinkPage(Wire):
     next: str | None = Field(description="Path of the next page; null on the last one.")
 
 
+class SimulatedRequest(Wire):
+    """One simulated request of the run that confirmed the recommended fleet; times as its client sees them."""
+
+    request: int = Field(description="Counted from 0 in the order of arrival.")
+    replica: int = Field(description="Serving replica, from 0; of a drawn load up to three are simulated.")
+    traffic_class: str = Field(serialization_alias="class", description="Class of traffic; `all` where there is one.")
+    arrival_s: float = Field(description="When it was sent, from the start of the run.")
+    first_token_s: float | None = Field(description="When its first token came; null if never.")
+    end_s: float | None = Field(description="When its last token came; null if it was not finished.")
+    prompt_tokens: int
+    output_tokens: int = Field(description="As generated.")
+    cached_tokens: int = Field(description="Prompt tokens found in the prefix cache.")
+    ttft_ms: float | None = Field(description="first_token_s minus arrival_s.")
+    tpot_ms: float | None = Field(description="Per output token after the first; null for a single one.")
+    e2e_ms: float | None = Field(description="end_s minus arrival_s.")
+    preemptions: int
+    outcome: Literal["finished", "unservable", "unfinished", "rejected", "timed_out"]
+    judged: bool = Field(description="Whether the report's percentiles count it; a drawn load's warm-up is left out.")
+
+
+class RequestPage(Wire):
+    """Simulated requests by arrival; with `fields` only those columns."""
+
+    items: list[SimulatedRequest]
+    next: str | None = Field(description="Path of the next page; null on the last one.")
+
+
 class TablePage(Wire):
     """Rows of a table of a report."""
 

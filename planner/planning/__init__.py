@@ -13,6 +13,7 @@ from planner.planning.progress import Progress
 from planner.planning.report.estimate_cells import ESTIMATE_COLUMNS
 from planner.planning.report.plain import report_bytes
 from planner.planning.report.price_moves import price_moves
+from planner.planning.report.request_log import REQUEST_COLUMNS, RequestLog, request_columns
 from planner.planning.sample import sample_scenario
 from planner.planning.schema import (
     SCHEMA_VERSION,
@@ -27,10 +28,12 @@ from planner.planning.version import ENGINE_VERSION, result_version, warm_up
 __all__ = [
     "ENGINE_VERSION",
     "ESTIMATE_COLUMNS",
+    "REQUEST_COLUMNS",
     "SCHEMA_VERSION",
     "FieldError",
     "PlanCancelled",
     "Progress",
+    "RequestLog",
     "Scenario",
     "ScenarioInvalid",
     "canonical_json",
@@ -42,6 +45,7 @@ __all__ = [
     "plan",
     "price_moves",
     "report_bytes",
+    "request_columns",
     "result_version",
     "sample_scenario",
     "scenario_digest",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from planner.planning.report.launch_commands import engine_commands, engine_sett
 from planner.planning.report.names import candidate_name
 from planner.planning.report.plain import plain
 from planner.planning.report.provenance import assumptions, notes_of, provenance
+from planner.planning.report.request_log import RequestLog, request_log
 from planner.planning.report.rows import (
     candidate_row,
     cost_section,
@@ -33,9 +34,15 @@ SEARCH_SHARE = 0.85
 """Share of the work that the search takes, for progress; the rest is the closer look at the recommended candidate."""
 
 
-def plan(scenario: Scenario, on_progress: OnProgress | None = None) -> dict[str, Any]:
+OnRequests = Callable[[RequestLog], None]
+
+
+def plan(
+    scenario: Scenario, on_progress: OnProgress | None = None, on_requests: OnRequests | None = None
+) -> dict[str, Any]:
     """The sizing report of a scenario, as plain values (see docs/architecture.md, "The report").
 
+    on_requests gets the requests of the run that confirmed the recommended fleet, where there is one.
     Raises PlanCancelled when on_progress answers False.
     """
     teller = Teller(on_progress)
@@ -51,6 +58,9 @@ def plan(scenario: Scenario, on_progress: OnProgress | None = None) -> dict[str,
         name = candidate_name(best.candidate.gpu.accelerator.id, best.candidate.tp)
         teller.say(SEARCH_SHARE, f"Looking closer at {name}")
         report = _with_fleet(job, gpus, hosted, answers, best, teller)
+        if on_requests is not None:
+            assert best.candidate.fleet is not None
+            on_requests(request_log(best.candidate.fleet.run.logs, steady=not job.load.is_trace))
     return {key: plain(value) for key, value in report.items()}
 
 

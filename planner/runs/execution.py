@@ -3,19 +3,19 @@
 import contextlib
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import monotonic
 from types import TracebackType
 from typing import Any
 
 from billiard.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, transaction
 
 from planner import planning
 from planner.runs import leases
 from planner.runs.leases import Lease
-from planner.runs.models import Run
+from planner.runs.models import RequestPart, Run
 
 PROGRESS_INTERVAL_S = 0.25
 
@@ -77,10 +77,23 @@ class ProgressWriter:
 def execute(lease: Lease) -> None:
     """Computes the run's report and writes it, or the reason why there is none."""
     body = Run.objects.values_list("body", flat=True).get(pk=lease.run_id)
+    logs: list[planning.RequestLog] = []
     with _failures_recorded(lease), Renewal(lease) as renewal:
-        report = planning.plan(planning.parse_scenario(body), on_progress=ProgressWriter(lease, renewal))
-        if not leases.finish(lease, planning.report_bytes(report).decode()):
+        progress = ProgressWriter(lease, renewal)
+        report = planning.plan(planning.parse_scenario(body), on_progress=progress, on_requests=logs.append)
+        if not _finish(lease, planning.report_bytes(report).decode(), logs):
             logger.warning("run %s: finished, but no longer ours", lease.run_id)
+
+
+@transaction.atomic
+def _finish(lease: Lease, report: str, logs: Sequence[planning.RequestLog]) -> bool:
+    """Report and requests together, or neither."""
+    if not leases.finish(lease, report):
+        return False
+    for log in logs:
+        for number, (requests, data) in enumerate(log.parts()):
+            RequestPart.objects.create(run_id=lease.run_id, number=number, requests=requests, data=data)
+    return True
 
 
 @contextlib.contextmanager

@@ -75,6 +75,25 @@ class Run(models.Model):
         return self.scenario_version is not None and self.priced_at != self.scenario_version.priced_at
 
 
+class RequestPart(models.Model):
+    """Some of the simulated requests behind a run's report, packed by `planning.RequestLog.parts`.
+
+    In a table of their own, since web processes and workers share nothing but the database, and in parts, so that a
+    reader holds one at a time.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="request_parts")
+    number = models.PositiveSmallIntegerField(help_text="Counted from 0.")
+    requests = models.PositiveIntegerField(help_text="Rows in this part.")
+    data = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "number"], name="one_request_part_per_number")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} part {self.number}"
+
+
 class IdempotencyKey(models.Model):
     """The run that a client's Idempotency-Key made, so that a repeated POST makes no second one."""
 

@@ -4,7 +4,7 @@ import uuid
 
 from django.db.models import QuerySet
 
-from planner.runs.models import Run, State
+from planner.runs.models import RequestPart, Run, State
 from planner.teams.models import Team
 from planner.teams.selectors import owned_get
 
@@ -22,3 +22,11 @@ def run_get(team: Team, run_id: uuid.UUID | str) -> Run:
 def run_report_bytes(run: Run) -> bytes | None:
     """The report exactly as every way in returns it; None until the run is done."""
     return run.report.encode() if run.state == State.DONE else None
+
+
+def run_requests(run: Run) -> "QuerySet[RequestPart]":
+    """The parts of a run's simulated requests, in order: its own, or those of the run of the team that it shares its
+    report with. Empty where no fleet was recommended, and for runs that ended before requests were kept."""
+    with_parts = Run.objects.filter(team=run.team_id, digest=run.digest, state=State.DONE, request_parts__number=0)
+    owner = with_parts.order_by("created_at", "pk").values("pk")[:1]
+    return RequestPart.objects.filter(run__in=owner).order_by("number")

@@ -28,7 +28,7 @@ from planner.planning.errors import show
 from planner.reports.export_xlsx import report_xlsx
 from planner.reports.tables import TABLES
 from planner.runs.models import FINAL_STATES, Run, State
-from planner.runs.selectors import run_get, run_report_bytes, runs_of
+from planner.runs.selectors import runs_of
 from planner.runs.services import IdempotencyConflict, run_cancel, run_submit
 from planner.teams.models import Scope, Team
 
@@ -139,16 +139,17 @@ def run_table(name: str) -> type[RunTable]:
     return extend_schema_view(get=extend_schema(**openapi.run_table(name)))(view)
 
 
-def _report(team: Team, run_id: UUID) -> bytes:
-    """The stored report. NotFound: the team has no such run; ApiProblem 409: it has no report."""
-    try:
-        run = run_get(team, run_id)
-    except Run.DoesNotExist:
-        raise NotFound("The team has no such run.") from None
-    report = run_report_bytes(run)
-    if report is None:
+def finished_run(team: Team, run_id: UUID) -> Run:
+    """A run that is done. NotFound: the team has no such run; ApiProblem 409: it has no report."""
+    run = _find(team, run_id)
+    if run.state != State.DONE:
         raise _no_report(run)
-    return report
+    return run
+
+
+def _report(team: Team, run_id: UUID) -> bytes:
+    """The stored report; else as `finished_run`."""
+    return finished_run(team, run_id).report.encode()
 
 
 def _find(team: Any, run_id: UUID) -> Run:

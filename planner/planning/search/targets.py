@@ -109,7 +109,7 @@ def latencies(logs: Sequence[EventLog], *, steady: bool) -> Latencies:
     which the queue fills and drains; a finite trace is judged whole."""
     ttft, tpot, e2e, itl, counts = [], [], [], [], []
     for log in logs:
-        keep = _kept(len(log), steady)
+        keep = judged_requests(len(log), steady)
         done = log.outcome[keep] == FINISHED
         ttft.append(np.where(done, ttft_ms(log)[keep], np.inf))
         e2e.append(np.where(done, e2e_ms(log)[keep], np.inf))
@@ -126,7 +126,8 @@ def latencies(logs: Sequence[EventLog], *, steady: bool) -> Latencies:
     )
 
 
-def _kept(requests: int, steady: bool) -> slice:
+def judged_requests(requests: int, steady: bool) -> slice:
+    """Which requests of a run are judged; see `latencies`."""
     if not steady:
         return slice(0, requests)
     return slice(math.floor(requests * WARM_UP_RATIO), math.ceil(requests * (1 - COOL_DOWN_RATIO)))

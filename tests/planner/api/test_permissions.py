@@ -49,6 +49,7 @@ ENDPOINTS = [
     Endpoint("GET", "/runs/{run}", "read", 200),
     Endpoint("DELETE", "/runs/{run}", "run", 204),
     Endpoint("GET", "/runs/{run}/report", "read", 409),
+    Endpoint("GET", "/runs/{run}/requests", "read", 409),
     *(Endpoint("GET", f"/runs/{{run}}/{name}", "read", 409) for name in TABLES),
     Endpoint("GET", "/scenarios", "read", 200),
     Endpoint("GET", "/scenarios/{scenario}", "read", 200),

@@ -40,7 +40,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Callable[[Step], None]:
     """Replaces `plan` by the given function of the progress callback."""
 
     def use(step: Step) -> None:
-        monkeypatch.setattr(planning, "plan", lambda scenario, on_progress: step(on_progress), raising=False)
+        monkeypatch.setattr(
+            planning, "plan", lambda scenario, on_progress, on_requests: step(on_progress), raising=False
+        )
         monkeypatch.setattr(planning, "report_bytes", lambda report: json.dumps(report).encode(), raising=False)
 
     return use
