@@ -23,12 +23,12 @@ from planner.planning.report.rows import (
     memory_section,
     slo_rows,
 )
-from planner.planning.report.uncertainty import uncertainty_section
 from planner.planning.report.verdict import nearest_candidate, no_fleet_verdict, verdict
 from planner.planning.schema import SCHEMA_VERSION, Scenario
 from planner.planning.search.candidates import Candidate, Job, evaluate, make_job, tp_sizes
 from planner.planning.search.intervals import Sized, sized, sized_by_simulation
 from planner.planning.search.inventory import Gpu, resolve_gpus
+from planner.planning.uncertainty.section import uncertainty_section
 
 SEARCH_SHARE = 0.85
 """Share of the work that the search takes, for progress; the rest is the closer look at the recommended candidate."""
@@ -95,7 +95,7 @@ def _priced(job: Job, candidate: Candidate, size: Sized | None) -> Answer:
 
 
 def _row(job: Job, answer: Answer) -> dict[str, Any]:
-    return candidate_row(job.scenario.billing.spare_replicas, answer.candidate, answer.size, answer.bill)
+    return candidate_row(job, answer.candidate, answer.size, answer.bill)
 
 
 def _cheapest_fleet(answers: Sequence[Answer]) -> Sized | None:
@@ -177,7 +177,7 @@ def _with_fleet(
         "break_even": break_even_section(load, stairs, hosted),
         "curves": curve_rows(job, size),
         "sensitivity": sensitivity(base) if base else [],
-        "uncertainty": uncertainty_section(size),
+        "uncertainty": uncertainty_section(job, size, bill, against),
         "provenance": provenance(job, gpus, hosted, size.coverage, assumptions(job, hosted), notes),
     }
 

@@ -6,10 +6,10 @@ import pytest
 
 from planner.planning import parse_scenario, plan
 from planner.planning.report.rows import slo_rows
-from planner.planning.report.uncertainty import uncertainty_section
 from planner.planning.search.candidates import evaluate, make_job
 from planner.planning.search.intervals import sized, sized_by_simulation
 from planner.planning.search.inventory import resolve_gpus
+from planner.planning.uncertainty.sentence import slo_sentence
 from tests.planning.scenarios import changed
 
 
@@ -36,7 +36,7 @@ def test_a_target_that_slow_steps_never_meet_is_said_to_need_more_than_replicas(
     assert candidate.feasible
     size = sized_by_simulation(job, candidate)
     assert size.low_rps == 0
-    sentence = uncertainty_section(size)["slo_probability_sentence"]
+    sentence = slo_sentence(size)
     assert "no number of serving replicas would mend it" in sentence
     assert " 0 more" not in sentence
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from costmodel import Coverage
 from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.report.names import amount
 from planner.planning.report.plain import usd, usd_per_mtok
 from planner.planning.report.provenance import shared_assumptions
 from planner.planning.report.rows import GIB, candidate_row, coverage_row
@@ -57,8 +58,7 @@ def option_row(job: Job, option: Option, against: Hosted | None) -> dict[str, An
     """One row of `candidates`: the report's keys, and `memory`, `floors`, `saturation_rps`, `usd_per_mtok`,
     `littles_law`, `cheaper_than_api`, `saving_usd_per_month`."""
     candidate, size, bill = option.candidate, option.size, option.bill
-    spares = job.scenario.billing.spare_replicas
-    row = candidate_row(spares, candidate, None, None) | {
+    row = candidate_row(job, candidate, None, None) | {
         "memory": _memory(job, candidate),
         "floors": None if option.form is None else _floors(option.form),
         "saturation_rps": None if option.form is None else option.form.saturation_rps,
@@ -74,7 +74,7 @@ def option_row(job: Job, option: Option, against: Hosted | None) -> dict[str, An
     rate_rps = job.load.peak_rps / size.serving
     return row | {
         "serving_replicas": size.serving,
-        "spare_replicas": spares,
+        "spare_replicas": job.scenario.billing.spare_replicas,
         "replicas": bill.cost.replicas,
         "gpus": bill.cost.gpus,
         "capacity_rps": {"low": size.low_rps, "mid": size.mid_rps, "high": size.high_rps},
@@ -157,9 +157,9 @@ def _binding(targets: Targets, form: Form, capacity_rps: float) -> str:
     if missed is None:
         return "No limit was found."
     if missed == "unstable":
-        return f"At {beyond:.3g} requests/s a replica's queue grows: it is saturated."
+        return f"At {amount(beyond)} requests/s a replica's queue grows: it is saturated."
     limit = missed.target.show(missed.target.limit)
-    return f"At {beyond:.3g} requests/s a replica's {missed.target.label} is {missed.shown} (target {limit})."
+    return f"At {amount(beyond)} requests/s a replica's {missed.target.label} is {missed.shown} (target {limit})."
 
 
 def _littles_law(form: Form, rate_rps: float) -> dict[str, Any] | None:

@@ -15,6 +15,7 @@ from costmodel.catalog.display_names import (
 )
 
 __all__ = [
+    "amount",
     "api_model_name",
     "candidate_name",
     "counted",
@@ -49,3 +50,8 @@ def hosted_name(provider: str, model: str) -> str:
 def possessive(name: str) -> str:
     """`Groq's`, `Fireworks'`."""
     return f"{name}'" if name.endswith("s") else f"{name}'s"
+
+
+def amount(value: float) -> str:
+    """Three significant digits, and never fewer than the whole ones: 0.0142, 14.4, 1,600."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -11,7 +11,7 @@ from costmodel import Coverage, load_catalog
 from planner.planning.money.bills import Hosted
 from planner.planning.report.names import engine_name, exact_usd, gpu_name, hosted_name, model_name, renter_name
 from planner.planning.report.rows import coverage_row
-from planner.planning.schema import SCHEMA_VERSION, canonical_json, scenario_digest
+from planner.planning.schema import SCHEMA_VERSION, Scenario, canonical_json, scenario_digest
 from planner.planning.search.candidates import Candidate, Job
 from planner.planning.search.inventory import Gpu
 from planner.planning.traffic.builtin_traces import BUILTIN_TRACES
@@ -120,6 +120,7 @@ def assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:
             "only the recommended fleet is simulated again with slow and fast steps",
         )
     )
+    rows.append(_spread_assumption(job.scenario))
     if not load.is_trace:
         rows.append(_assumed("Lengths", "prompt and output are independent", "no joint distribution was given"))
     if job.targets.goodput_limits_ms and job.scenario.slo.goodput is None:
@@ -134,6 +135,19 @@ def assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:
             _assumed("Prefix cache of the fleet", "simulated per replica, least recently used first", "engine default")
         )
     return rows
+
+
+def _spread_assumption(scenario: Scenario) -> dict[str, str]:
+    known = scenario.uncertainty
+    factors = {
+        "load": known.load_factor,
+        "prompt length": known.prompt_tokens_factor,
+        "output length": known.output_tokens_factor,
+        "tokens of the API": known.token_ratio_factor,
+        "API price": known.api_price_factor,
+    }
+    value = ", ".join(f"{what} within {factor:g} ×" for what, factor in factors.items())
+    return _assumed("Spread of the inputs (80 %)", value, "scenario; no measurement stands behind the defaults")
 
 
 def shared_assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:

@@ -11,12 +11,14 @@ from costmodel import replicas_for_peak
 from costmodel.memory.plan import MemoryPlan
 from costmodel.steptime.coverage import Coverage
 from planner.planning.money.bills import FleetBill
+from planner.planning.report.names import amount
 from planner.planning.report.plain import usd_per_mtok
 from planner.planning.search.candidates import Candidate, Job
 from planner.planning.search.capacity import Run, run_at, stream_count
 from planner.planning.search.intervals import Sized
 from planner.planning.search.targets import WARM_UP_RATIO, Latencies, latencies, percentile
 from planner.planning.traffic.load import Load
+from planner.planning.uncertainty.slo_probability import quick_probability
 from simulator import EventLog, summarise
 from simulator.records import FINISHED
 
@@ -24,10 +26,8 @@ GIB = 2**30
 CURVE_RATIOS = (0.2, 0.4, 0.6, 0.75, 0.9, 1.0, 1.1, 1.25)
 
 
-def candidate_row(
-    scenario_spares: int, candidate: Candidate, size: Sized | None, bill: FleetBill | None
-) -> dict[str, Any]:
-    """One row of `candidates`."""
+def candidate_row(job: Job, candidate: Candidate, size: Sized | None, bill: FleetBill | None) -> dict[str, Any]:
+    """One row of `candidates`. slo_probability_ratio: by the closed form, model error included."""
     deployment = candidate.deployment
     price = candidate.gpu.price
     row: dict[str, Any] = {
@@ -48,6 +48,7 @@ def candidate_row(
         "usd_per_gpu_hour": price.usd_per_gpu_hour,
         "usd_per_month": None,
         "slo": [],
+        "slo_probability_ratio": None,
         "kv_tokens": candidate.memory.kv_tokens if candidate.memory and candidate.memory.fits else None,
         "binding": None,
         "coverage": None,
@@ -57,12 +58,13 @@ def candidate_row(
     assert candidate.fleet is not None
     return row | {
         "serving_replicas": size.serving,
-        "spare_replicas": scenario_spares,
+        "spare_replicas": job.scenario.billing.spare_replicas,
         "replicas": bill.cost.replicas,
         "gpus": bill.cost.gpus,
         "capacity_rps": {"low": size.low_rps, "mid": size.capacity_rps, "high": size.high_rps},
         "usd_per_month": bill.range(),
         "slo": slo_rows(size),
+        "slo_probability_ratio": quick_probability(job, size),
         "binding": binding(candidate),
         "coverage": coverage_row(size.coverage),
     }
@@ -78,7 +80,7 @@ def binding(candidate: Candidate) -> str:
     failing = candidate.capacity.failing
     if failing is None:
         return "One replica is enough; no limit was found."
-    return f"One replica is enough; at {failing.rate_rps:.3g} requests/s {failing.failure()}."
+    return f"One replica is enough; at {amount(failing.rate_rps)} requests/s {failing.failure()}."
 
 
 def coverage_row(covered: Coverage) -> dict[str, Any]:

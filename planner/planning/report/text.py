@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from planner.planning.report.names import candidate_name, counted, gpu_name, hosted_name
+from planner.planning.report.names import amount, candidate_name, counted, gpu_name, hosted_name
 
 Report = dict[str, Any]
 
 
 def text_report(report: Report) -> str:
     """Verdict, fleet, targets, memory, costs, break-even and assumptions, about a screen and a half."""
-    parts = [_head, _recommended, _targets, _memory, _costs, _break_even, _candidates, _assumptions]
+    parts = [_head, _recommended, _targets, _memory, _costs, _break_even, _uncertainty, _candidates, _assumptions]
     return "\n".join(line for part in parts for line in part(report))
 
 
@@ -35,8 +35,8 @@ def _recommended(report: Report) -> Iterator[str]:
         f"{counted(best['spare_replicas'], 'spare')}, {counted(best['tp'], 'GPU')} each (tensor parallel)"
     )
     yield (
-        f"Peak hour {load['offered_rps']:.3g} requests/s, {load['utilisation_ratio']:.0%} of the capacity within the "
-        f"targets; mean over the week {load['mean_rps']:.3g} requests/s"
+        f"Peak hour {amount(load['offered_rps'])} requests/s, {load['utilisation_ratio']:.0%} of the capacity within "
+        f"the targets; mean over the week {amount(load['mean_rps'])} requests/s"
     )
     yield best["commands"]["vllm"]
 
@@ -94,13 +94,34 @@ def _break_even(report: Report) -> Iterator[str]:
         yield f"{hosted_name(row['provider'], row['model'])}: {row['sentence']}"
 
 
+def _uncertainty(report: Report) -> Iterator[str]:
+    known = report["uncertainty"]
+    if known is None:
+        return
+    yield from _title("How sure")
+    for row in known["replicas"]:
+        yield (
+            f"{counted(row['serving'], 'serving replica')}: all targets met with a probability of "
+            f"{row['slo_probability_ratio']:.0%}, {_money(row['usd_per_month'])} a month"
+        )
+    rows = [("", "p10", "p50", "p90")]
+    rows += [
+        (f"{row['label']}, {row['unit']}".rstrip(", "), _number(row["p10"]), _number(row["p50"]), _number(row["p90"]))
+        for row in known["headlines"]
+    ]
+    yield from _table(rows)
+    yield known["sentence"]
+    yield known["trials_sentence"]
+
+
 def _candidates(report: Report) -> Iterator[str]:
     yield from _title("Candidates")
     for row in report["candidates"]:
         name = candidate_name(row["gpu"], row["tp"])
         if row["feasible"]:
             cost = _money(row["usd_per_month"]["mid"])
-            yield f"{name}: {counted(row['gpus'], 'GPU')}, {cost} a month. {row['binding']}"
+            sure = f"{row['slo_probability_ratio']:.0%} sure to meet the targets"
+            yield f"{name}: {counted(row['gpus'], 'GPU')}, {cost} a month, {sure}. {row['binding']}"
         else:
             yield f"{name}: out. {row['reason']['detail']} {row['reason']['nearest_change']}".rstrip()
 
@@ -129,7 +150,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+    return "-" if value is None else amount(value)
 
 
 def _money(value: float) -> str:

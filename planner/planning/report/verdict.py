@@ -9,6 +9,7 @@ from typing import Any
 from costmodel.pricing.breakeven import flip_gpu_price
 from planner.planning.money.bills import FleetBill, Hosted
 from planner.planning.report.names import (
+    amount,
     api_model_name,
     candidate_name,
     counted,
@@ -129,7 +130,7 @@ def _fleet_detail(load: Load, best: Candidate, serving: int, bill: FleetBill, es
     how = "by the closed form; percentiles under load need a run" if estimated else "within every target"
     return (
         f"{counted(serving, 'serving replica')} of {counted(best.tp, 'GPU')} "
-        f"({gpu_name(best.gpu.accelerator.id)}) {carry} the peak hour of {load.peak_rps:.3g} requests/s {how}; "
+        f"({gpu_name(best.gpu.accelerator.id)}) {carry} the peak hour of {amount(load.peak_rps)} requests/s {how}; "
         f"{_with(spare)} the fleet costs {money(bill.cost.exact_usd_per_month)} a month."
     )
 

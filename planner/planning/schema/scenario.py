@@ -65,6 +65,29 @@ class Billing(Part):
     )
 
 
+Factor = Annotated[float, Range(1, 10, "")]
+_WITHIN = "{} lies between this many times less and more than planned, with a probability of 80 %; 1: known."
+
+
+class Uncertainty(Part):
+    """How well the inputs are known. Each factor f: between 1 / f and f times the planned value, eight times of ten."""
+
+    load_factor: Factor = Field(1.25, description=_WITHIN.format("The rate of requests"))
+    prompt_tokens_factor: Factor = Field(1.15, description=_WITHIN.format("The mean length of prompts"))
+    output_tokens_factor: Factor = Field(1.2, description=_WITHIN.format("The mean length of outputs"))
+    token_ratio_factor: Factor = Field(
+        1.1, description=_WITHIN.format("The API's count of the same text, by its own tokenizer,")
+    )
+    gpu_price_factor: Factor | None = Field(
+        None,
+        description="As above, of the GPU price; left out: the quartiles of the listings, none for your own price.",
+    )
+    api_price_factor: Factor = Field(1.1, description=_WITHIN.format("The API's price over the horizon"))
+    horizon_months: Annotated[int, Range(1, 60, "months")] = Field(
+        12, description="Months over which a decision pays, against which a load test is weighed."
+    )
+
+
 class Scenario(Part):
     """Model, hardware, traffic, targets and prices of one question."""
 
@@ -77,6 +100,7 @@ class Scenario(Part):
     api: Api = Field(Api(), description="Hosted models to compare with.")
     engine: Engine = Field(Engine(), description="The serving engine and its settings.")
     billing: Billing = Field(Billing(), description="Hours paid and replicas in reserve.")
+    uncertainty: Uncertainty = Field(Uncertainty(), description="How well the inputs are known.")
     priced_at: IsoDate = Field(
         description="Date of all prices. Left out, it is the day the scenario is read, and is kept."
     )

@@ -47,12 +47,15 @@ def sized(job: Job, candidate: Candidate) -> Sized:
 def rate_ratios(job: Job, replica: Replica, now: Estimate, covered: Coverage) -> tuple[float, float]:
     """What becomes of the rate with slow and with fast steps, as ratios; see `sized`."""
 
-    def ratio(step_ratio: float) -> float:
-        then = estimate(replica.slowed(step_ratio), job.load.mix, job.targets.step_limit_ms)
-        return then.start_rps / now.start_rps if then.within_limit else 0.0
-
     slow, fast = covered.step_time_p90_ratio, covered.step_time_p10_ratio
-    return min(ratio(slow), 1 / slow), max(ratio(fast), 1 / fast)
+    return rate_ratio(job, replica, now, slow), rate_ratio(job, replica, now, fast)
+
+
+def rate_ratio(job: Job, replica: Replica, now: Estimate, step_ratio: float) -> float:
+    """What becomes of the rate, as a ratio, with steps `step_ratio` times as long; see `sized`."""
+    then = estimate(replica.slowed(step_ratio), job.load.mix, job.targets.step_limit_ms)
+    ratio = then.start_rps / now.start_rps if then.within_limit else 0.0
+    return max(ratio, 1 / step_ratio) if step_ratio < 1 else min(ratio, 1 / step_ratio)
 
 
 def sized_by_simulation(job: Job, candidate: Candidate) -> Sized:

@@ -1,24 +1,16 @@
-"""What the errors of the step-time model mean for the targets."""
+"""What errors of the model and of the inputs mean, in words."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from planner.planning.report.names import amount
 from planner.planning.search.intervals import Sized
 
 
-def uncertainty_section(size: Sized) -> dict[str, Any]:
-    """The `uncertainty` part of the report."""
-    covered = size.coverage
-    return {
-        "step_time_p10_ratio": covered.step_time_p10_ratio,
-        "step_time_p90_ratio": covered.step_time_p90_ratio,
-        "basis": covered.basis,
-        "slo_probability_sentence": _sentence(size),
-    }
-
-
-def _sentence(size: Sized) -> str:
+def slo_sentence(size: Sized) -> str:
+    """The targets with slow steps, in words."""
     slow = size.slow_run
     if slow is None:
         return "The fleet was not simulated with other step times."
@@ -45,3 +37,18 @@ def _ttft_doubt(size: Sized) -> str:
             value = target.show(item.predicted * ratio)
             return f" At {ratio:.3g} × the predicted TTFT, as in one measured case of ten, {target.label} is {value}."
     return ""
+
+
+def flip_sentence(drivers: Sequence[dict[str, Any]], probability: float | None) -> str:
+    """How likely the verdict turns, and which input alone turns it first."""
+    if probability is None:
+        return "Without an API to compare with there is no verdict to turn."
+    start = f"All uncertain inputs drawn together, the verdict turns in {probability:.0%} of the draws."
+    first = next((row for row in drivers if row["flip_at"] is not None), None)
+    if first is None:
+        return f"{start} No single input turns it within four standard deviations."
+    unit = f" {first['unit']}" if first["unit"] else ""
+    return (
+        f"{start} {first['label']} turns it first: at {amount(first['flip_at'])}{unit} instead of "
+        f"{amount(first['p50'])}, which alone has a probability of {first['flip_probability_ratio']:.0%}."
+    )

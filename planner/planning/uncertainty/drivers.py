@@ -1,0 +1,183 @@
+"""The uncertain inputs of a plan, and what the saving becomes when they are otherwise: the model of the Monte Carlo."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.schema import Scenario
+from planner.planning.search.candidates import Job
+from planner.planning.search.intervals import Sized
+from planner.planning.search.replica import FloatArray, estimate
+from planner.planning.traffic.load import Mix
+from planner.planning.uncertainty.slo_probability import residuals
+from planner.planning.uncertainty.spread import CERTAIN, Spread, from_quartiles, within
+
+GRID = 5
+LEAST_RATIO = 1e-3
+"""Of a replica's capacity: below it no fleet is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """An uncertain input. basis: on what its spread rests. value: the planned value, unit its unit."""
+
+    key: str
+    label: str
+    spread: Spread
+    value: float
+    unit: str
+    basis: str
+
+
+Factors = dict[str, FloatArray]
+"""Factor of each driver, by key; absent ones are 1."""
+
+
+def drivers_of(job: Job, size: Sized, against: Hosted | None) -> tuple[Driver, ...]:
+    """Every input that is not known for certain."""
+    scenario, mix = job.scenario, job.load.mix
+    known, price = scenario.uncertainty, size.candidate.gpu.price
+    assumed = "an assumption; set it in the scenario"
+    found = [
+        Driver("step_time", "Step time", residuals(size.coverage).step, 1.0, "× predicted", size.coverage.basis),
+        Driver("load", "Load", within(known.load_factor), job.load.mean_rps, "requests/s", assumed),
+        Driver("prompt", "Prompt length", within(known.prompt_tokens_factor), mix.prompt_tokens_mean, "tokens",
+               assumed),
+        Driver("output", "Output length", within(known.output_tokens_factor), mix.output_tokens_mean, "tokens",
+               assumed),
+        Driver("gpu_price", "GPU price", _gpu_spread(scenario, size), float(price.usd_per_gpu_hour), "USD/GPU-hour",
+               "quartiles of the listings" if known.gpu_price_factor is None else assumed),
+    ]  # fmt: skip
+    if against is not None:
+        blended = against.bill.usd_per_mtok_blended
+        found.append(
+            Driver("api_price", "API price", within(known.api_price_factor), float(blended or 0), "USD/Mtok", assumed)
+        )
+        found.append(
+            Driver("token_ratio", "API tokens per own token", within(known.token_ratio_factor), 1.0, "",
+                   "tokenizers differ by some 10 %"))  # fmt: skip
+    return tuple(driver for driver in found if not driver.spread.known)
+
+
+def _gpu_spread(scenario: Scenario, size: Sized) -> Spread:
+    price, given = size.candidate.gpu.price, scenario.uncertainty.gpu_price_factor
+    if given is not None:
+        return within(given)
+    if price.basis == "override" or not price.usd_per_gpu_hour:
+        return CERTAIN
+    mid = price.usd_per_gpu_hour
+    low, high = price.p25_usd_per_gpu_hour, price.p75_usd_per_gpu_hour
+    return from_quartiles(float(min(low, mid) / mid), float(max(high, mid) / mid))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """A month in each draw, USD. serving: replicas; api_usd None without an API. carried: whether any fleet does."""
+
+    serving: FloatArray
+    capacity_rps: FloatArray
+    fleet_usd: FloatArray
+    api_usd: FloatArray | None
+    carried: np.ndarray
+
+    @property
+    def saving_usd(self) -> FloatArray:
+        assert self.api_usd is not None
+        return np.asarray(self.api_usd - self.fleet_usd)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """The plan as a function of its inputs: the fleet resized for each draw, both bills.
+
+    Capacity of a replica = the simulated one × (step time, a line in the logarithms through the simulated ends) ×
+    (lengths, closed form on a grid). API bill = load × price × token ratio × (input × prompt + output × output):
+    tiers and a cached prefix move with the prompt.
+    """
+
+    job: Job
+    size: Sized
+    bill: FleetBill
+    against: Hosted | None
+    log_ratios: FloatArray
+    prompt_grid: FloatArray
+    output_grid: FloatArray
+
+    def outcome(self, factors: Factors, draws: int) -> Outcome:
+        """Bills when the inputs are these factors of the planned ones."""
+        one = np.ones(draws)
+        factor = {key: factors.get(key, one) for key in KEYS}
+        ratio = self._step_ratio(factor["step_time"]) * self._length_ratio(factor["prompt"], factor["output"])
+        carried = ratio >= LEAST_RATIO
+        capacity = self.size.capacity_rps * np.maximum(ratio, LEAST_RATIO)
+        peak = self.job.load.peak_rps * factor["load"]
+        serving = np.maximum(1.0, np.ceil(peak / capacity * (1 - 1e-9)))
+        month_usd = float(self.bill.cost.exact_usd_per_month) / self.bill.cost.replicas
+        fleet = (serving + self.job.scenario.billing.spare_replicas) * month_usd * factor["gpu_price"]
+        return Outcome(serving, capacity, np.asarray(fleet), self._api_usd(factor), carried)
+
+    def _api_usd(self, factor: Factors) -> FloatArray | None:
+        if self.against is None:
+            return None
+        lines = self.against.bill.lines
+        output = float(sum(line.usd_per_month for line in lines if line.kind == "output"))
+        fees = float(sum(line.usd_per_month for line in lines if line.kind is None))
+        prompts = float(self.against.bill.usd_per_month) - output - fees
+        tokens = (prompts * factor["prompt"] + output * factor["output"]) * factor["token_ratio"]
+        return np.asarray((tokens + fees) * factor["load"] * factor["api_price"])
+
+    def _step_ratio(self, step: FloatArray) -> FloatArray:
+        covered, mid = self.size.coverage, self.size.capacity_rps
+        slow, fast = math.log(covered.step_time_p90_ratio), math.log(covered.step_time_p10_ratio)
+        high = math.log(max(1.0, self.size.high_rps / mid))
+        if self.size.low_rps <= 0:  # somewhere on the way no fleet does any more: half way, as nothing else is known
+            falling = np.where(np.log(step) < slow / 2, -np.log(step), math.log(LEAST_RATIO / 2))
+            return np.asarray(np.exp(np.where(step < 1, np.log(step) * high / fast if fast else 0.0, falling)))
+        low = math.log(min(1.0, self.size.low_rps / mid))
+        down = np.log(step) * (high / fast if fast else -1.0)
+        up = np.log(step) * (low / slow if slow else -1.0)
+        return np.asarray(np.exp(np.where(step < 1, down, up)))
+
+    def _length_ratio(self, prompt: FloatArray, output: FloatArray) -> FloatArray:
+        row, rows = _place(np.log(prompt), self.prompt_grid)
+        column, columns = _place(np.log(output), self.output_grid)
+        grid = self.log_ratios
+        top = grid[row, column] * (1 - columns) + grid[row, column + 1] * columns
+        bottom = grid[row + 1, column] * (1 - columns) + grid[row + 1, column + 1] * columns
+        return np.asarray(np.exp(top * (1 - rows) + bottom * rows))
+
+
+KEYS = ("step_time", "load", "prompt", "output", "gpu_price", "api_price", "token_ratio")
+
+
+def _place(value: FloatArray, grid: FloatArray) -> tuple[np.ndarray, FloatArray]:
+    """Cell of a value in an even grid and the share of it; beyond the grid the outer cell is carried on."""
+    scaled = (value - grid[0]) / (grid[1] - grid[0])
+    cell = np.clip(np.floor(scaled), 0, len(grid) - 2).astype(np.int64)
+    return cell, np.asarray(scaled - cell)
+
+
+def make_model(job: Job, size: Sized, bill: FleetBill, against: Hosted | None) -> Model:
+    """Tabulate what lengths do to a replica's rate."""
+    known, replica = job.scenario.uncertainty, size.candidate.replica
+    assert replica is not None
+    grids = [np.linspace(-1, 1, GRID) * 2 * math.log(max(f, 1.02))
+             for f in (known.prompt_tokens_factor, known.output_tokens_factor)]  # fmt: skip
+    limit = job.targets.step_limit_ms
+    now = estimate(replica, job.load.mix, limit).start_rps
+    rates = [
+        [estimate(replica, _stretched(job.load.mix, math.exp(p), math.exp(o)), limit).start_rps for o in grids[1]]
+        for p in grids[0]
+    ]
+    return Model(job, size, bill, against, np.log(np.maximum(np.array(rates) / now, LEAST_RATIO)), *grids)
+
+
+def _stretched(mix: Mix, prompt_ratio: float, output_ratio: float) -> Mix:
+    """Every request longer or shorter; a shared prefix keeps its length where prompts stay longer than it."""
+    prompt = np.rint(mix.prompt_tokens * prompt_ratio).astype(mix.prompt_tokens.dtype)
+    output = np.rint(mix.output_tokens * output_ratio).astype(mix.output_tokens.dtype)
+    return replace(mix, prompt_tokens=np.maximum(prompt, mix.prefix_tokens + 1), output_tokens=np.maximum(output, 1))
