@@ -25,13 +25,16 @@ def answer(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     cache_control: str = REVALIDATE,
+    version: int | None = None,
 ) -> HttpResponse:
-    """The data in the negotiated format."""
+    """The data in the negotiated format. version: stands in front in the ETag, for `If-Match`."""
     renderer = request.accepted_renderer
     plain: Any = data.model_dump(mode="python", by_alias=True) if isinstance(data, BaseModel) else data
     kind = f"{renderer.media_type}; charset=utf-8" if renderer.charset else renderer.media_type
     body: bytes = renderer.render(plain)  # type: ignore[assignment]
-    return answer_bytes(request, body, kind, status=status, headers=headers, cache_control=cache_control)
+    return answer_bytes(
+        request, body, kind, status=status, headers=headers, cache_control=cache_control, version=version
+    )
 
 
 def answer_bytes(
@@ -42,10 +45,11 @@ def answer_bytes(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     cache_control: str = REVALIDATE,
+    version: int | None = None,
 ) -> HttpResponse:
-    """The bytes as they are; the ETag is their SHA-256."""
+    """The bytes as they are; the ETag is their SHA-256, after the version where there is one."""
     readable = request.method in ("GET", "HEAD") and status == 200
-    etag = _etag(body) if readable else None
+    etag = _etag(body, version) if readable else None
     if etag is not None and _held(request, etag):
         return _headed(HttpResponseNotModified(), headers, etag, cache_control)
     response = HttpResponse(body, status=status, content_type=content_type)
@@ -68,8 +72,8 @@ def answer_stream(
     return _headed(StreamingHttpResponse(chunks, content_type=content_type), headers, etag, REVALIDATE)
 
 
-def _etag(source: bytes) -> str:
-    return f'"{hashlib.sha256(source).hexdigest()}"'
+def _etag(source: bytes, version: int | None = None) -> str:
+    return f'"{"" if version is None else f"{version}."}{hashlib.sha256(source).hexdigest()}"'
 
 
 def _held(request: Request, etag: str) -> bool:

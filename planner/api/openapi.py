@@ -22,7 +22,6 @@ from planner.api.query import (
     ReportQuery,
     RunListQuery,
     RunQuery,
-    TimedQuery,
     query_parameters,
 )
 from planner.api.renderers import Csv, Xlsx
@@ -32,8 +31,6 @@ from planner.api.wire import (
     RunDetail,
     RunPage,
     SavedVersionRequest,
-    ScenarioDetail,
-    ScenarioPage,
     TablePage,
     ValidScenario,
 )
@@ -322,21 +319,6 @@ RUN_CANCEL: dict[str, Any] = {
         **failures(*ALWAYS, problems.NOT_FOUND),
     },
 }
-SCENARIO_LIST = reading(
-    "scenarios_list",
-    "List saved scenarios",
-    listed(ScenarioPage, "Scenarios.", examples.SCENARIO_PAGE),
-    query=TimedQuery,
-    formats=("json", "csv", "xlsx"),
-    also=(problems.TOO_MANY_ROWS,),
-    headers=(LINK,),
-)
-SCENARIO_READ = reading(
-    "scenarios_read",
-    "Read a saved scenario",
-    {200: json_answer(ScenarioDetail, "The scenario.", scenario=examples.SAVED_SCENARIO)},
-    also=(problems.NOT_FOUND,),
-)
 SCENARIO_VALIDATE: dict[str, Any] = {
     "operation_id": "scenarios_validate",
     "summary": "Check a scenario without running it",

@@ -32,26 +32,17 @@ RUN: dict[str, Any] = {
     "started_at": "2026-11-30T09:00:01Z",
     "finished_at": None,
     "links": {"self": f"/api/v1/runs/{RUN_ID}", "report": None},
+    "priced_at": "2026-11-30",
+    "repriced": False,
+    "result_version": "0.1.0+2f9c1d",
     "candidates": [],
 }
 RUN_PAGE = {
     "items": [{name: value for name, value in RUN.items() if name != "candidates"}],
     "next": "/api/v1/runs?limit=1&cursor=WyIyMDI2LTExLTMwVDA5OjAwOjAwKzAwOjAwIiwiMGYzYTVkMGUiXQ",
 }
-_DIGEST = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
-_SUMMARY: dict[str, Any] = {
-    "id": RUN_ID,
-    "name": "Support chat",
-    "newest_number": 3,
-    "created_at": "2026-11-30T09:00:00Z",
-    "link": f"/api/v1/scenarios/{RUN_ID}",
-}
-SCENARIO_PAGE = {"items": [_SUMMARY], "next": None}
-SAVED_SCENARIO = _SUMMARY | {
-    "versions": [{"number": 3, "digest": _DIGEST, "note": "New peak", "created_at": "2026-11-30T09:00:00Z"}],
-    "scenario": SCENARIO,
-}
-VALID = {"digest": _DIGEST, "scenario": SCENARIO}
+DIGEST = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
+VALID = {"digest": DIGEST, "scenario": SCENARIO}
 CATALOG_ROWS: dict[str, dict[str, Any]] = {
     "accelerators": {
         "id": "T4",

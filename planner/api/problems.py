@@ -38,12 +38,14 @@ NOT_FOUND = Kind("not-found", 404, "There is nothing here for this team")
 METHOD_NOT_ALLOWED = Kind("method-not-allowed", 405, "This address does not take this method")
 NOT_ACCEPTABLE = Kind("not-acceptable", 406, "None of the accepted formats is offered here")
 NO_REPORT = Kind("no-report", 409, "The run has no report")
+VERSION_CONFLICT = Kind("version-conflict", 412, "A newer version was saved meanwhile")
 BODY_TOO_LARGE = Kind("body-too-large", 413, "The body is too large")
 TOO_MANY_ROWS = Kind("too-many-rows", 413, "The list is too long for one answer")
 UNSUPPORTED_MEDIA_TYPE = Kind("unsupported-media-type", 415, "The body must be JSON")
 INVALID_BODY = Kind("invalid-body", 422, "The body is not of the form asked for")
 INVALID_SCENARIO = Kind("invalid-scenario", 422, "The scenario is not valid")
 IDEMPOTENCY_CONFLICT = Kind("idempotency-conflict", 422, "The Idempotency-Key was used with another request")
+IF_MATCH_NEEDED = Kind("if-match-needed", 428, "The change must say which version it began with")
 TOO_MANY_REQUESTS = Kind("too-many-requests", 429, "Too many requests")
 INTERNAL_ERROR = Kind("internal-error", 500, "The server failed")
 
@@ -56,12 +58,14 @@ KINDS: tuple[Kind, ...] = (
     METHOD_NOT_ALLOWED,
     NOT_ACCEPTABLE,
     NO_REPORT,
+    VERSION_CONFLICT,
     BODY_TOO_LARGE,
     TOO_MANY_ROWS,
     UNSUPPORTED_MEDIA_TYPE,
     INVALID_BODY,
     INVALID_SCENARIO,
     IDEMPOTENCY_CONFLICT,
+    IF_MATCH_NEEDED,
     TOO_MANY_REQUESTS,
     INTERNAL_ERROR,
 )

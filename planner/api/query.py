@@ -7,6 +7,7 @@ spreadsheets are made to fetch again. `format` belongs to content negotiation.
 import re
 from datetime import date
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from uuid import UUID
 
 from drf_spectacular.utils import OpenApiParameter
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -29,6 +30,8 @@ _CODES = {
     "float_parsing": ("not_a_number", "a number", "It must be a number."),
     "finite_number": ("not_a_number", "a number", "It must be a number."),
     "missing": ("missing", "required", "It is required."),
+    "bool_parsing": ("not_true_or_false", "true or false", "It must be true or false."),
+    "uuid_parsing": ("not_an_id", "an id", "It must be an id, a UUID."),
 }
 
 
@@ -92,6 +95,26 @@ class RunListQuery(TimedQuery):
     """Which runs."""
 
     state: RunState | None = Field(None, description="Only runs in this state.")
+
+
+class ScenarioListQuery(TimedQuery):
+    """Which saved scenarios."""
+
+    search: Text | None = Field(
+        None, description="Words that must all be found in name, model, GPUs, hosted models, tags or notes."
+    )
+    tag: Text | None = Field(None, description="Only scenarios with this tag.")
+    archived: bool = Field(False, description="Those put away, in place of the others.")
+
+
+class DiffQuery(Query):
+    """Which two versions."""
+
+    from_number: int = Field(alias="from", ge=1, le=2_147_483_647, description="The first version's number.")
+    to: int | None = Field(
+        None, ge=1, le=2_147_483_647, description="The second version's number; left out: the newest."
+    )
+    other: UUID | None = Field(None, description="The scenario that `to` is a version of; left out: the same.")
 
 
 class ReportQuery(Query):

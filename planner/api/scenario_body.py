@@ -12,7 +12,7 @@ from planner.api.problems import BODY_TOO_LARGE, INVALID_SCENARIO, MALFORMED_BOD
 from planner.api.wire import Fault, SavedVersionRequest
 from planner.planning.errors import pointer, show
 from planner.scenarios.models import Scenario, ScenarioVersion
-from planner.scenarios.selectors import scenario_get, version_newest
+from planner.scenarios.selectors import version_get
 from planner.teams.models import Team
 
 _UNREADABLE = {"invalid_json", "not_utf8", "too_deep", "duplicate_key", "not_an_object"}
@@ -27,11 +27,20 @@ def read_scenario(raw: bytes | str) -> planning.Scenario:
     try:
         return planning.parse_scenario(raw, today=timezone.now().date())
     except planning.ScenarioInvalid as error:
-        raise _problem(error) from None
+        raise invalid_scenario(error) from None
 
 
-def _problem(error: planning.ScenarioInvalid) -> ApiProblem:
-    faults = [Fault(**e.as_dict()) for e in error.errors]
+def scenario_within(document: dict[str, Any], field: str) -> planning.Scenario:
+    """The scenario that stands in a body under this name; faults point there. ApiProblem: as `read_scenario`."""
+    try:
+        return planning.parse_scenario(document, today=timezone.now().date())
+    except planning.ScenarioInvalid as error:
+        raise invalid_scenario(error, pointer(field)) from None
+
+
+def invalid_scenario(error: planning.ScenarioInvalid, within: str = "") -> ApiProblem:
+    """The problem that tells every fault of a scenario, which stands in the body at the pointer `within`."""
+    faults = [Fault(**{**e.as_dict(), "pointer": within + e.pointer}) for e in error.errors]
     whole = {fault.code for fault in faults if not fault.pointer}
     if "too_large" in whole:
         return ApiProblem(BODY_TOO_LARGE, faults[0].detail, errors=faults)
@@ -50,7 +59,9 @@ def scenario_to_run(raw: bytes, team: Team) -> tuple[planning.Scenario, Scenario
     if request is None:
         return read_scenario(raw), None
     version = _saved_version(request, team)
-    return read_scenario(version.body), version
+    if request.priced_at is None:
+        return read_scenario(version.body), version
+    return scenario_within({**version.document, "priced_at": request.priced_at.isoformat()}, ""), version
 
 
 def request_sha256(raw: bytes) -> str:
@@ -79,8 +90,7 @@ def _saved_request(raw: bytes) -> SavedVersionRequest | None:
 def _saved_version(request: SavedVersionRequest, team: Team) -> ScenarioVersion:
     wanted = request.scenario_version
     try:
-        scenario = scenario_get(team, wanted.scenario_id)
-        return scenario.versions.get(number=wanted.number) if wanted.number else version_newest(scenario)
+        return version_get(team, wanted.scenario_id, wanted.number)
     except (Scenario.DoesNotExist, ScenarioVersion.DoesNotExist) as error:
         missing = "number" if isinstance(error, ScenarioVersion.DoesNotExist) else "scenario_id"
         given = getattr(wanted, missing)

@@ -2,6 +2,7 @@
 
 from typing import Any, TypeVar
 
+from django.core.exceptions import ValidationError as DjangoValidationError
 from pydantic import BaseModel, ValidationError
 from rest_framework.request import Request
 
@@ -34,6 +35,17 @@ def read_document(request: Request) -> dict[str, Any]:
         faults = [Fault(**e.as_dict()) for e in error.errors]
         kind = BODY_TOO_LARGE if faults[0].code == "too_large" else MALFORMED_BODY
         raise ApiProblem(kind, faults[0].detail, errors=faults) from None
+
+
+def refused(error: DjangoValidationError, field: str = "") -> ApiProblem:
+    """What a service would not store, as a fault of the body. field: where faults without a field of their own lie."""
+    named = error.message_dict if hasattr(error, "error_dict") else {field: error.messages}
+    faults = [
+        Fault(code="not_accepted", pointer=pointer(*filter(None, [name])), given="", allowed="", detail=message)
+        for name, messages in named.items()
+        for message in messages
+    ]
+    return ApiProblem(INVALID_BODY, f"{len(faults)} of its values are not accepted.", errors=faults)
 
 
 def _fault(error: dict[str, Any]) -> Fault:

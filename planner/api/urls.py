@@ -8,7 +8,15 @@ from planner.api.views.catalog import Accelerators, ApiPrices, GpuPrices, Models
 from planner.api.views.estimates import EstimateBatch, EstimateOne
 from planner.api.views.run_requests import RunRequests
 from planner.api.views.runs import RunItem, RunList, RunReport, run_table
-from planner.api.views.scenarios import ScenarioCheck, ScenarioItem, ScenarioList
+from planner.api.views.scenario_parts import (
+    CommentItem,
+    CommentList,
+    ScenarioArchive,
+    ScenarioCopy,
+    ScenarioDiff,
+    ScenarioTags,
+)
+from planner.api.views.scenarios import ScenarioCheck, ScenarioItem, ScenarioList, VersionItem, VersionList
 from planner.api.views.service import Manual, OpenApiDocument, Spreadsheets, UnknownAddress
 from planner.api.views.sheets import SheetEstimate, SheetLink, SheetLinks
 from planner.api.views.traces import (
@@ -38,6 +46,14 @@ urlpatterns: list[URLPattern] = [
     *_both("scenarios", ScenarioList, "scenarios"),
     *_both("scenarios/validate", ScenarioCheck, "scenario-check"),
     *_both("scenarios/<uuid:scenario_id>", ScenarioItem, "scenario"),
+    *_both("scenarios/<uuid:scenario_id>/versions", VersionList, "versions"),
+    *_both("scenarios/<uuid:scenario_id>/versions/<int:number>", VersionItem, "version"),
+    *_both("scenarios/<uuid:scenario_id>/diff", ScenarioDiff, "scenario-diff"),
+    *_both("scenarios/<uuid:scenario_id>/copy", ScenarioCopy, "scenario-copy"),
+    *_both("scenarios/<uuid:scenario_id>/archive", ScenarioArchive, "scenario-archive"),
+    *_both("scenarios/<uuid:scenario_id>/tags", ScenarioTags, "scenario-tags"),
+    *_both("scenarios/<uuid:scenario_id>/comments", CommentList, "comments"),
+    *_both("scenarios/<uuid:scenario_id>/comments/<int:comment_id>", CommentItem, "comment"),
     *_both("estimates", EstimateOne, "estimates"),
     *_both("estimates/batch", EstimateBatch, "estimates-batch"),
     *(pattern for name, view in CALCULATORS.items() for pattern in _both(f"calculators/{name}", view, f"calc-{name}")),

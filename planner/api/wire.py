@@ -1,10 +1,12 @@
 """What the API says, as pydantic models: they make the answers and describe them in the OpenAPI document."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from planner.planning.schema.fields import IsoDate
 
 RunState = Literal["queued", "running", "done", "failed", "cancelled"]
 
@@ -75,6 +77,9 @@ class RunSummary(Wire):
     started_at: datetime | None
     finished_at: datetime | None
     links: RunLinks
+    priced_at: date | None = Field(description="The day whose prices it takes.")
+    repriced: bool = Field(description="Whether that is another day than its saved version names.")
+    result_version: str = Field(description="Engine and catalog that it was asked of.")
 
 
 class RunDetail(RunSummary):
@@ -96,6 +101,9 @@ class SavedVersionRequest(Wire):
     """Asks for a run of a saved scenario."""
 
     scenario_version: "SavedVersion"
+    priced_at: IsoDate | None = Field(
+        None, description="Prices of this day in place of the version's, which stays as it is."
+    )
 
 
 class SavedVersion(Wire):
@@ -103,39 +111,6 @@ class SavedVersion(Wire):
 
     scenario_id: UUID
     number: int | None = Field(None, ge=1, le=2_147_483_647, description="Left out: the newest version.")
-
-
-class ScenarioSummary(Wire):
-    """A saved scenario as lists show it."""
-
-    id: UUID
-    name: str
-    newest_number: int = Field(description="Number of the newest version.")
-    created_at: datetime
-    link: str = Field(description="Path of the scenario.")
-
-
-class ScenarioPage(Wire):
-    """Saved scenarios, newest first; archived ones are left out."""
-
-    items: list[ScenarioSummary]
-    next: str | None = Field(description="Path of the next page; null on the last one.")
-
-
-class VersionSummary(Wire):
-    """One version of a saved scenario."""
-
-    number: int
-    digest: str = Field(description="SHA-256 of the canonical scenario.")
-    note: str
-    created_at: datetime
-
-
-class ScenarioDetail(ScenarioSummary):
-    """A saved scenario with its versions and the content of the newest."""
-
-    versions: list[VersionSummary] = Field(description="Newest first, at most 100.")
-    scenario: dict[str, Any] = Field(description="The newest version; can be sent to POST /api/v1/runs as it is.")
 
 
 class ValidScenario(Wire):

@@ -7,7 +7,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from planner import planning
-from planner.scenarios.models import Comment, Scenario, ScenarioTag, ScenarioVersion
+from planner.planning.errors import show
+from planner.scenarios.models import MAX_TAG_CHARACTERS, Comment, Scenario, ScenarioTag, ScenarioVersion
 from planner.scenarios.search import words_of
 from planner.scenarios.selectors import version_newest
 from planner.scenarios.services import scenario_create
@@ -29,13 +30,12 @@ def scenario_tag(*, scenario: Scenario, names: Iterable[str]) -> list[str]:
     wanted = sorted({" ".join(name.split()).lower() for name in names} - {""})
     if len(wanted) > MOST_TAGS:
         raise ValidationError(f"At most {MOST_TAGS} tags.")
-    tags = [ScenarioTag(scenario=scenario, name=name) for name in wanted]
-    for tag in tags:
-        if "," in tag.name or not tag.name.isprintable():
-            raise ValidationError({"name": f"A tag has neither commas nor control characters: {tag.name[:40]!r}."})
-        tag.clean_fields()
+    for name in wanted:
+        if len(name) > MAX_TAG_CHARACTERS or "," in name or not name.isprintable():
+            allowed = f"at most {MAX_TAG_CHARACTERS} characters, no commas, nothing that does not print"
+            raise ValidationError(f"{show(name)} is no tag: {allowed}.")
     scenario.tags.all().delete()
-    ScenarioTag.objects.bulk_create(tags)
+    ScenarioTag.objects.bulk_create(ScenarioTag(scenario=scenario, name=name) for name in wanted)
     scenario.words = words_of(scenario)
     scenario.save(update_fields=["words"])
     return wanted

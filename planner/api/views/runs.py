@@ -49,7 +49,7 @@ class RunList(ListView):
     @extend_schema(**openapi.RUN_LIST)
     def get(self, request: Request) -> HttpResponse:
         query = read_query(request, RunListQuery)
-        rows = runs_of(self.caller.team).select_related("scenario_version")
+        rows = runs_of(self.caller.team).select_related("scenario_version").defer("scenario_version__body")
         if query.state is not None:
             rows = rows.filter(state=query.state)
         return list_rows(request, query, rows, RunSummary, lambda run: RunSummary(**_summary(run)), "runs")
@@ -154,7 +154,8 @@ def _report(team: Team, run_id: UUID) -> bytes:
 
 def _find(team: Any, run_id: UUID) -> Run:
     """The run without its two heavy texts, which no answer but the report needs."""
-    rows = runs_of(team).defer(None).defer("body", "report").select_related("scenario_version")
+    rows = runs_of(team).select_related("scenario_version").defer(None)
+    rows = rows.defer("body", "report", "scenario_version__body")
     run = rows.filter(pk=run_id).first()
     if run is None:
         raise NotFound("The team has no such run.")
@@ -216,6 +217,9 @@ def _summary(run: Run) -> dict[str, Any]:
         "started_at": run.started_at,
         "finished_at": run.finished_at,
         "links": RunLinks(own=_path(run), report=f"{_path(run)}/report" if run.state == State.DONE else None),
+        "priced_at": run.priced_at,
+        "repriced": run.repriced,
+        "result_version": run.result_version,
     }
 
 

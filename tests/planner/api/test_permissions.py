@@ -12,6 +12,7 @@ from django.utils import timezone
 from planner.api.urls import urlpatterns
 from planner.reports.tables import TABLES
 from planner.runs.models import Run
+from planner.scenarios.upkeep import comment_add
 from planner.teams.models import ApiToken, Role, User
 from planner.teams.services import link_token_create, token_create, token_revoke
 from tests.factories import (
@@ -38,11 +39,13 @@ class Endpoint:
     needs: str
     ok: int
     body: Any = None
+    headers: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
 
 
+ANY = (("If-Match", "*"),)
 ENDPOINTS = [
     Endpoint("GET", "/runs", "read", 200),
     Endpoint("POST", "/runs", "run", 202, scenario_dict(name="Another")),
@@ -53,6 +56,19 @@ ENDPOINTS = [
     *(Endpoint("GET", f"/runs/{{run}}/{name}", "read", 409) for name in TABLES),
     Endpoint("GET", "/scenarios", "read", 200),
     Endpoint("GET", "/scenarios/{scenario}", "read", 200),
+    Endpoint("POST", "/scenarios", "write", 201, {"scenario": scenario_dict(name="Saved")}),
+    Endpoint("GET", "/scenarios/{scenario}/versions", "read", 200),
+    Endpoint("POST", "/scenarios/{scenario}/versions", "write", 201, {"scenario": scenario_dict(seed=3)}, ANY),
+    Endpoint("GET", "/scenarios/{scenario}/versions/1", "read", 200),
+    Endpoint("GET", "/scenarios/{scenario}/diff?from=1", "read", 200),
+    Endpoint("POST", "/scenarios/{scenario}/copy", "write", 201, {}),
+    Endpoint("PUT", "/scenarios/{scenario}/archive", "write", 204),
+    Endpoint("DELETE", "/scenarios/{scenario}/archive", "write", 204),
+    Endpoint("GET", "/scenarios/{scenario}/tags", "read", 200),
+    Endpoint("PUT", "/scenarios/{scenario}/tags", "write", 200, {"tags": ["eu"]}),
+    Endpoint("GET", "/scenarios/{scenario}/comments", "read", 200),
+    Endpoint("POST", "/scenarios/{scenario}/comments", "write", 201, {"text": "Looks right."}),
+    Endpoint("DELETE", "/scenarios/{scenario}/comments/{comment}", "write", 204),
     Endpoint("POST", "/scenarios/validate", "read", 200, scenario_dict()),
     Endpoint("POST", "/estimates", "read", 200, scenario_dict()),
     Endpoint("POST", "/estimates/batch", "read", 200, {"rows": [QUESTION]}),
@@ -89,7 +105,8 @@ def things(user: User) -> dict[str, Any]:
     link, _ = link_token_create(team=team_of(user), user=user)
     return {
         "run": make_run(user).pk,
-        "scenario": make_scenario(user).scenario_id,
+        "scenario": (scenario := make_scenario(user).scenario).pk,
+        "comment": comment_add(scenario=scenario, user=user, text="First.").pk,
         "link": link.pk,
         "upload": make_upload(user).pk,
         "trace": make_trace(user).pk,
@@ -98,12 +115,12 @@ def things(user: User) -> dict[str, Any]:
 
 def send(caller: Api, endpoint: Endpoint, things: dict[str, Any], end: str = "") -> Any:
     path, question, query = endpoint.path.format(**things).partition("?")
-    return caller.call(endpoint.method, path + end + question + query, endpoint.body)
+    return caller.call(endpoint.method, path + end + question + query, endpoint.body, dict(endpoint.headers))
 
 
 def test_every_address_is_listed_here() -> None:
     def plain(route: str) -> str:
-        return re.sub(r"<(?:uuid|int):(\w+)_id>", r"{\1}", route)
+        return re.sub(r"<(?:uuid|int):(\w+)_id>", r"{\1}", route).replace("<int:number>", "1")
 
     routes = {plain(str(p.pattern)).rstrip("/") for p in urlpatterns} - PUBLIC
     assert routes == {endpoint.path.removeprefix("/").partition("?")[0] for endpoint in ENDPOINTS}
