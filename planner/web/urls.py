@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from planner.web.views import auth, catalog, home, reports, runs, scenarios
+from planner.web.views import auth, catalog, home, lab, reports, runs, scenarios
 
 urlpatterns: list[URLPattern] = [
     path("", home.home, name="home"),
@@ -21,4 +21,5 @@ urlpatterns: list[URLPattern] = [
     path("reports/<uuid:run_id>/", reports.report, name="report"),
     path("reports/<uuid:run_id>/report.json", reports.report_json, name="report-json"),
     path("catalog/", catalog.catalog, name="catalog"),
+    path("lab/", lab.lab, name="lab"),
 ]

@@ -30,6 +30,8 @@ POSTS: dict[str, Address] = {
 }
 LISTS: dict[str, Address] = {"scenarios": lambda office: "/scenarios/", "catalog": lambda office: "/catalog/"}
 
+FOR_EVERYONE: dict[str, Address] = {"home": lambda office: "/", "lab": lambda office: "/lab/"}
+
 
 @pytest.fixture
 def office() -> Office:
@@ -99,9 +101,18 @@ def test_a_viewer_sees_no_buttons_that_would_be_refused(office: Office) -> None:
         assert "Run again" not in page
 
 
-def test_someone_in_no_team_is_told_so(office: Office) -> None:
+@cases(FOR_EVERYONE)
+def test_open_pages_need_no_account(office: Office, address: Address) -> None:
+    for client in (Client(), signed_in(office.viewer), signed_in(office.owner)):
+        response = client.get(address(office))
+        assert response.status_code == 200
+    assert office.scenario.name not in Client().get(address(office)).content.decode()
+
+
+def test_someone_in_no_team_is_told_so_but_may_use_the_lab(office: Office) -> None:
     user = make_user()
     user.memberships.all().delete()
+    assert signed_in(user).get("/lab/").status_code == 200
     response = signed_in(user).get("/scenarios/")
     assert response.status_code == 403
     assert "no team" in response.content.decode()

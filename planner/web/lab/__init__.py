@@ -1,0 +1,1 @@
+"""The lab: the lesson's runs as pages. Every state is an address."""
