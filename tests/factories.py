@@ -14,6 +14,8 @@ from planner.scenarios.services import scenario_create
 from planner.teams.models import ApiToken, Membership, Role, Team, User
 from planner.teams.selectors import current_team
 from planner.teams.services import token_create, user_create
+from planner.webhooks.models import Event, Webhook
+from planner.webhooks.services import webhook_create
 
 PASSWORD = "correct horse battery staple"
 
@@ -80,3 +82,8 @@ def make_upload(user: User, data: bytes = b"0,10,5\n1,10,5\n", name: str = "Traf
 
 def make_trace(user: User, data: bytes = b"0,20,5\n2,30,6\n") -> Trace:
     return upload_confirm(upload=make_upload(user, data), answers=Answers()).trace
+
+
+def make_webhook(user: User, url: str = "https://example.com/hook", **fields: Any) -> tuple[Webhook, str]:
+    """A webhook for every event, and its secret; nothing is sent in tests unless they make an attempt."""
+    return webhook_create(team=team_of(user), user=user, url=url, **{"events": Event.values, **fields})

@@ -345,8 +345,10 @@ def add_components(result: dict[str, Any], generator: Any, request: Any, public:
         "required": list(REPORT_KEYS),
         "properties": {name: {"type": kind, "description": text} for name, (kind, text) in REPORT_KEYS.items()},
     }
-    from planner.api.openapi_estimates import estimate_schemas  # it builds on this module
+    from planner.api.openapi_estimates import estimate_schemas  # these build on this module
+    from planner.api.openapi_webhooks import event_schemas, sent
 
-    schemas.update(estimate_schemas())
+    schemas.update(estimate_schemas() | event_schemas())
+    result["webhooks"] = sent()
     result["components"]["schemas"] = dict(sorted(schemas.items()))
     return result

@@ -29,6 +29,14 @@ from planner.api.views.traces import (
     UploadParts,
     UploadPreview,
 )
+from planner.api.views.webhooks import (
+    WebhookDeliveries,
+    WebhookDelivery,
+    WebhookEnable,
+    WebhookItem,
+    WebhookList,
+    WebhookPing,
+)
 from planner.reports.tables import TABLES
 
 
@@ -66,6 +74,12 @@ urlpatterns: list[URLPattern] = [
     *_both("traces/uploads/<uuid:upload_id>/confirm", UploadConfirm, "trace-upload-confirm"),
     *_both("traces/<uuid:trace_id>", TraceItem, "trace"),
     *_both("traces/<uuid:trace_id>/scenario-trace", TraceForScenario, "trace-for-scenario"),
+    *_both("webhooks", WebhookList, "webhooks"),
+    *_both("webhooks/<uuid:webhook_id>", WebhookItem, "webhook"),
+    *_both("webhooks/<uuid:webhook_id>/ping", WebhookPing, "webhook-ping"),
+    *_both("webhooks/<uuid:webhook_id>/enable", WebhookEnable, "webhook-enable"),
+    *_both("webhooks/<uuid:webhook_id>/deliveries", WebhookDeliveries, "webhook-deliveries"),
+    *_both("webhooks/<uuid:webhook_id>/deliveries/<uuid:delivery_id>", WebhookDelivery, "webhook-delivery"),
     *_both("sheets/estimate", SheetEstimate, "sheet-estimate"),
     *_both("sheets/links", SheetLinks, "sheet-links"),
     *_both("sheets/links/<int:link_id>", SheetLink, "sheet-link"),

@@ -4,6 +4,7 @@ import uuid
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from planner.scenarios.models import ScenarioVersion
 from planner.teams.models import Team
@@ -53,6 +54,7 @@ class Run(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     report = models.TextField(blank=True, help_text="The report's JSON, byte for byte as every way in returns it.")
     failure = models.JSONField(null=True, blank=True, help_text="{code, detail} when the run failed.")
+    announced = models.BooleanField(default=False, help_text="Whether webhooks were told that it ended.")
     created_at = models.DateTimeField(auto_now_add=True)
     queued_at = models.DateTimeField(auto_now_add=True, help_text="When a message was last sent.")
     started_at = models.DateTimeField(null=True, blank=True)
@@ -64,6 +66,7 @@ class Run(models.Model):
             models.Index(fields=["team", "digest", "state"]),
             models.Index(fields=["state", "lease_until"]),
             models.Index(fields=["state", "queued_at"]),
+            models.Index(fields=["finished_at"], condition=Q(announced=False), name="runs_to_announce"),
         ]
 
     def __str__(self) -> str:

@@ -12,8 +12,10 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from planner.runs import leases
+from planner.runs.announcing import announce_ended
 from planner.runs.messages import wake
 from planner.runs.models import Run, State
+from planner.webhooks.delivering import wake_due
 
 RESEND_DOUBLINGS = 5  # waits 10 s, 20 s, ... 320 s: a long queue must not fill the broker with repeated messages
 RESENDS_PER_TICK = 50
@@ -58,6 +60,8 @@ def reap_until(stop: threading.Event, sign_of_life: Path | None = None) -> None:
     while not stop.wait(INTERVAL_S):
         try:
             reap()
+            announce_ended()
+            wake_due()
             if sign_of_life is not None:
                 sign_of_life.touch()
         except DatabaseError as error:

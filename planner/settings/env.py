@@ -34,6 +34,10 @@ class Env(BaseSettings):
         15.0, ge=1, le=3600, description="A worker that does not renew its run for this long loses it."
     )
     worker_processes: int = Field(2, ge=1, le=64, description="Runs computed at the same time by one worker.")
+    webhook_private_targets: bool = Field(
+        False,
+        description="Webhooks may call private addresses and plain http, which reaches what this machine reaches.",
+    )
     static_root: Path | None = Field(None, description="Collected static files (set in the image).")
     admin_email: str = Field("admin@localhost", description="The first admin, made by `up` when there is nobody yet.")
     admin_password: SecretStr | None = Field(None, description="Theirs; generated and printed once when absent.")

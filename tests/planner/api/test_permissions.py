@@ -15,6 +15,7 @@ from planner.runs.models import Run
 from planner.scenarios.upkeep import comment_add
 from planner.teams.models import ApiToken, Role, User
 from planner.teams.services import link_token_create, token_create, token_revoke
+from planner.webhooks.services import webhook_ping
 from tests.factories import (
     add_member,
     make_run,
@@ -23,6 +24,7 @@ from tests.factories import (
     make_trace,
     make_upload,
     make_user,
+    make_webhook,
     scenario_dict,
     team_of,
 )
@@ -89,6 +91,14 @@ ENDPOINTS = [
     Endpoint("POST", "/traces/uploads/{upload}/preview", "write", 200, {}),
     Endpoint("POST", "/traces/uploads/{upload}/confirm", "write", 201, {}),
     Endpoint("DELETE", "/traces/uploads/{upload}", "write", 204),
+    Endpoint("GET", "/webhooks", "write", 200),
+    Endpoint("POST", "/webhooks", "write", 201, {"url": "https://example.com/hook"}),
+    Endpoint("GET", "/webhooks/{webhook}", "write", 200),
+    Endpoint("DELETE", "/webhooks/{webhook}", "write", 204),
+    Endpoint("POST", "/webhooks/{webhook}/ping", "write", 202),
+    Endpoint("POST", "/webhooks/{webhook}/enable", "write", 200),
+    Endpoint("GET", "/webhooks/{webhook}/deliveries", "write", 200),
+    Endpoint("GET", "/webhooks/{webhook}/deliveries/{delivery}", "write", 200),
     *(
         Endpoint("GET", f"/catalog/{kind}", "read", 200)
         for kind in ("accelerators", "models", "gpu-prices", "api-prices")
@@ -103,7 +113,10 @@ each = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=str)
 @pytest.fixture
 def things(user: User) -> dict[str, Any]:
     link, _ = link_token_create(team=team_of(user), user=user)
+    webhook, _ = make_webhook(user)
     return {
+        "webhook": webhook.pk,
+        "delivery": webhook_ping(webhook=webhook).pk,
         "run": make_run(user).pk,
         "scenario": (scenario := make_scenario(user).scenario).pk,
         "comment": comment_add(scenario=scenario, user=user, text="First.").pk,

@@ -179,7 +179,7 @@ def test_a_broker_that_is_away_loses_no_run(user: User, settings: Any, monkeypat
     def refuse(*_: Any, **__: Any) -> None:
         raise ConnectionRefusedError("amqp://me:secret@host")
 
-    monkeypatch.setattr("planner.runs.messages.app.send_task", refuse)
+    monkeypatch.setattr("planner.celery.app.send_task", refuse)
     run = make_run(user)
     assert run.state == State.QUEUED
     assert "the broker took no message" in caplog.text

@@ -1,0 +1,25 @@
+"""Reads of webhooks; the team comes first, so that nothing of another team can be named."""
+
+import uuid
+
+from django.db.models import Prefetch, QuerySet
+
+from planner.teams.models import Team
+from planner.teams.selectors import owned_get
+from planner.webhooks.models import Delivery, Webhook
+
+
+def webhooks_of(team: Team) -> QuerySet[Webhook]:
+    """The team's webhooks, newest first, each with its newest delivery as `last`."""
+    newest = Prefetch("deliveries", Delivery.objects.defer("body").order_by("-created_at", "pk")[:1], to_attr="last")
+    return Webhook.objects.filter(team=team).prefetch_related(newest).order_by("-created_at", "pk")
+
+
+def webhook_get(team: Team, webhook_id: uuid.UUID | str) -> Webhook:
+    """One webhook of the team. Webhook.DoesNotExist: no such one here (malformed ids included)."""
+    return owned_get(Webhook, team, webhook_id)
+
+
+def deliveries_of(webhook: Webhook) -> QuerySet[Delivery]:
+    """What was sent to a webhook, or will be, newest first."""
+    return Delivery.objects.filter(webhook=webhook).order_by("-created_at", "pk")
