@@ -97,7 +97,7 @@ def post(
 
 def _in_words(failure: Exception) -> str:
     if isinstance(failure, ssl.SSLCertVerificationError):
-        return f"The certificate is not valid: {failure.verify_message}."[:200]
+        return f"The certificate is not valid: {failure.verify_message.rstrip('.')}."[:200]
     if isinstance(failure, ssl.SSLError):
         return "There is no TLS connection to be had."
     if isinstance(failure, TimeoutError):
