@@ -61,7 +61,7 @@ _DIFF: dict[str, Any] = {
     "second": {"scenario_id": _ID, "number": 3, "link": f"{_PATH}/versions/3"},
     "differences": [{"pointer": "/traffic/shape/peak_to_mean", "old": 2.0, "new": 2.4}],
 }
-_LISTS = ("json", "csv", "xlsx")
+LISTS = ("json", "csv", "xlsx")
 
 
 def _if_match(*, required: bool) -> OpenApiParameter:
@@ -74,11 +74,12 @@ def _if_match(*, required: bool) -> OpenApiParameter:
     )
 
 
-def _created(made: type[BaseModel], description: str, example: dict[str, Any]) -> dict[Any, OpenApiResponse]:
+def created(made: type[BaseModel], description: str, example: dict[str, Any]) -> dict[Any, OpenApiResponse]:
+    """The answer to what was made."""
     return {201: json_answer(made, description, created=example)}
 
 
-def _writing(
+def writing(
     operation: str,
     summary: str,
     answers: dict[Any, OpenApiResponse],
@@ -105,7 +106,7 @@ def _writing(
     return out
 
 
-_LOCATION = header("Location", "Path of what was made.", 201)
+LOCATION = header("Location", "Path of what was made.", 201)
 _DONE = {204: OpenApiResponse(description="Done.")}
 
 SCENARIO_LIST = reading(
@@ -113,18 +114,18 @@ SCENARIO_LIST = reading(
     "List saved scenarios",
     listed(ScenarioPage, "Scenarios.", {"items": [_SUMMARY], "next": None}),
     query=ScenarioListQuery,
-    formats=_LISTS,
+    formats=LISTS,
     also=(problems.TOO_MANY_ROWS,),
     headers=(LINK,),
 )
-SCENARIO_CREATE = _writing(
+SCENARIO_CREATE = writing(
     "scenarios_create",
     "Save a scenario",
-    _created(ScenarioDetail, "It was saved as version 1.", _DETAIL | {"newest_number": 1}),
+    created(ScenarioDetail, "It was saved as version 1.", _DETAIL | {"newest_number": 1}),
     description="Nothing is run. The same scenario sent again within seconds is that one.",
     body=ScenarioRequest,
     example={"scenario": SCENARIO, "note": "First guess", "tags": ["budget 2027"]},
-    parameters=(_LOCATION,),
+    parameters=(LOCATION,),
     also=(problems.INVALID_SCENARIO,),
 )
 SCENARIO_READ = reading(
@@ -138,16 +139,16 @@ VERSION_LIST = reading(
     "List the versions of a scenario",
     listed(VersionPage, "Versions.", {"items": [_VERSION], "next": None}),
     query=TimedQuery,
-    formats=_LISTS,
+    formats=LISTS,
     also=(problems.NOT_FOUND, problems.TOO_MANY_ROWS),
     headers=(LINK,),
 )
-VERSION_CREATE = _writing(
+VERSION_CREATE = writing(
     "scenarios_versions_create",
     "Save the next version of a scenario",
     {
         200: json_answer(VersionDetail, "Nothing differs from the newest version, which is this one."),
-        **_created(VersionDetail, "It was saved.", {**_VERSION, "scenario": SCENARIO}),
+        **created(VersionDetail, "It was saved.", {**_VERSION, "scenario": SCENARIO}),
     },
     description="Saved only while the version that If-Match names is the newest; otherwise 412 says who saved another "
     "one and when, and nothing is overwritten.",
@@ -169,17 +170,17 @@ DIFF = reading(
     query=DiffQuery,
     also=(problems.NOT_FOUND,),
 )
-COPY = _writing(
+COPY = writing(
     "scenarios_copy",
     "Copy a version to a new scenario",
-    _created(ScenarioDetail, "The copy.", _DETAIL | {"name": "Support chat (copy)", "newest_number": 1}),
+    created(ScenarioDetail, "The copy.", _DETAIL | {"name": "Support chat (copy)", "newest_number": 1}),
     description="The content alone goes along: no tags, comments, versions or runs.",
     body=CopyRequest,
     example={"number": 3, "name": "Support chat, France"},
-    parameters=(_LOCATION,),
+    parameters=(LOCATION,),
     also=(problems.NOT_FOUND, problems.INVALID_SCENARIO),
 )
-ARCHIVE = _writing(
+ARCHIVE = writing(
     "scenarios_archive",
     "Put a scenario away",
     _DONE,
@@ -187,7 +188,7 @@ ARCHIVE = _writing(
     parameters=(_if_match(required=False),),
     also=(problems.NOT_FOUND, problems.VERSION_CONFLICT),
 )
-UNARCHIVE = _writing(
+UNARCHIVE = writing(
     "scenarios_unarchive",
     "Bring an archived scenario back",
     _DONE,
@@ -200,7 +201,7 @@ TAGS_READ = reading(
     {200: json_answer(Tags, "The tags.", tags={"tags": ["budget 2027", "eu"]})},
     also=(problems.NOT_FOUND,),
 )
-TAGS_WRITE = _writing(
+TAGS_WRITE = writing(
     "scenarios_tags_write",
     "Set the tags of a scenario",
     {200: json_answer(Tags, "The tags as stored: trimmed, in small letters.", tags={"tags": ["budget 2027", "eu"]})},
@@ -214,20 +215,20 @@ COMMENT_LIST = reading(
     "List the comments on a scenario",
     listed(CommentPage, "Comments.", {"items": [_COMMENT], "next": None}),
     query=TimedQuery,
-    formats=_LISTS,
+    formats=LISTS,
     also=(problems.NOT_FOUND, problems.TOO_MANY_ROWS),
     headers=(LINK,),
 )
-COMMENT_CREATE = _writing(
+COMMENT_CREATE = writing(
     "scenarios_comments_create",
     "Comment on a scenario",
-    _created(CommentSummary, "It was said.", _COMMENT),
+    created(CommentSummary, "It was said.", _COMMENT),
     body=CommentRequest,
     example={"text": "The peak is the one of last March."},
-    parameters=(_LOCATION,),
+    parameters=(LOCATION,),
     also=(problems.NOT_FOUND,),
 )
-COMMENT_DELETE = _writing(
+COMMENT_DELETE = writing(
     "scenarios_comments_delete",
     "Delete a comment",
     {204: OpenApiResponse(description="It is gone.")},

@@ -117,6 +117,21 @@ class DiffQuery(Query):
     other: UUID | None = Field(None, description="The scenario that `to` is a version of; left out: the same.")
 
 
+class ComparisonQuery(Query):
+    """What to compare."""
+
+    of: Annotated[str, Field(min_length=1, max_length=400)] = Field(
+        description="2 to 5 names, separated by commas: a scenario (`ID`: its newest version), a version (`ID:3`) or a "
+        "run (`run:ID`)."
+    )
+
+
+class ShareLinkListQuery(TimedQuery):
+    """Which share links."""
+
+    run_id: UUID | None = Field(None, description="Only links to the report of this run.")
+
+
 class ReportQuery(Query):
     """Which sections of a report."""
 

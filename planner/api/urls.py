@@ -5,6 +5,7 @@ from rest_framework.views import APIView
 
 from planner.api.views.calculators import CALCULATORS, LessonCalculator
 from planner.api.views.catalog import Accelerators, ApiPrices, GpuPrices, Models
+from planner.api.views.comparisons import Comparisons
 from planner.api.views.estimates import EstimateBatch, EstimateOne
 from planner.api.views.run_requests import RunRequests
 from planner.api.views.runs import RunItem, RunList, RunReport, run_table
@@ -18,6 +19,7 @@ from planner.api.views.scenario_parts import (
 )
 from planner.api.views.scenarios import ScenarioCheck, ScenarioItem, ScenarioList, VersionItem, VersionList
 from planner.api.views.service import Manual, OpenApiDocument, Spreadsheets, UnknownAddress
+from planner.api.views.share_links import ShareLinkItem, ShareLinks
 from planner.api.views.sheets import SheetEstimate, SheetLink, SheetLinks
 from planner.api.views.traces import (
     TraceForScenario,
@@ -62,6 +64,9 @@ urlpatterns: list[URLPattern] = [
     *_both("scenarios/<uuid:scenario_id>/tags", ScenarioTags, "scenario-tags"),
     *_both("scenarios/<uuid:scenario_id>/comments", CommentList, "comments"),
     *_both("scenarios/<uuid:scenario_id>/comments/<int:comment_id>", CommentItem, "comment"),
+    *_both("comparisons", Comparisons, "comparisons"),
+    *_both("share-links", ShareLinks, "share-links"),
+    *_both("share-links/<uuid:link_id>", ShareLinkItem, "share-link"),
     *_both("estimates", EstimateOne, "estimates"),
     *_both("estimates/batch", EstimateBatch, "estimates-batch"),
     *(pattern for name, view in CALCULATORS.items() for pattern in _both(f"calculators/{name}", view, f"calc-{name}")),

@@ -37,6 +37,11 @@ def share_link_create(
     return link, secret
 
 
+def share_link_path(secret: str) -> str:
+    """Where the link of this secret leads, below the server's address."""
+    return f"/shared/{secret}/"
+
+
 def share_link_open(secret: str) -> ShareLink | None:
     """The living link of this secret with its run, its use noted; None when there is none (no reason is given away)."""
     now = timezone.now()

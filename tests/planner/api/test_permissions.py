@@ -10,6 +10,7 @@ import pytest
 from django.utils import timezone
 
 from planner.api.urls import urlpatterns
+from planner.reports.models import ShareLink
 from planner.reports.tables import TABLES
 from planner.runs.models import Run
 from planner.scenarios.upkeep import comment_add
@@ -34,7 +35,8 @@ from tests.planner.api.support import Api, problem
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`path` may hold {run} or {scenario}; `needs` is the scope; `ok` what an allowed caller gets."""
+    """`path` may hold {run} or {scenario}, and `body` may be made of them; `needs` is the scope; `ok` what an allowed
+    caller gets."""
 
     method: str
     path: str
@@ -71,6 +73,14 @@ ENDPOINTS = [
     Endpoint("GET", "/scenarios/{scenario}/comments", "read", 200),
     Endpoint("POST", "/scenarios/{scenario}/comments", "write", 201, {"text": "Looks right."}),
     Endpoint("DELETE", "/scenarios/{scenario}/comments/{comment}", "write", 204),
+    Endpoint("GET", "/comparisons?of={scenario},run:{run}", "read", 200),
+    Endpoint(
+        "POST", "/comparisons", "read", 200, lambda things: {"of": [str(things["scenario"]), f"run:{things['run']}"]}
+    ),
+    Endpoint("GET", "/share-links", "read", 200),
+    Endpoint("POST", "/share-links", "write", 422, lambda things: {"run_id": str(things["run"])}),  # it is not done
+    Endpoint("GET", "/share-links/{share}", "read", 200),
+    Endpoint("DELETE", "/share-links/{share}", "write", 204),
     Endpoint("POST", "/scenarios/validate", "read", 200, scenario_dict()),
     Endpoint("POST", "/estimates", "read", 200, scenario_dict()),
     Endpoint("POST", "/estimates/batch", "read", 200, {"rows": [QUESTION]}),
@@ -114,10 +124,13 @@ each = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=str)
 def things(user: User) -> dict[str, Any]:
     link, _ = link_token_create(team=team_of(user), user=user)
     webhook, _ = make_webhook(user)
+    run = make_run(user)
+    share = ShareLink.objects.create(team=run.team, run=run, expires_at=timezone.now() + timedelta(days=1))
     return {
         "webhook": webhook.pk,
         "delivery": webhook_ping(webhook=webhook).pk,
-        "run": make_run(user).pk,
+        "run": run.pk,
+        "share": share.pk,
         "scenario": (scenario := make_scenario(user).scenario).pk,
         "comment": comment_add(scenario=scenario, user=user, text="First.").pk,
         "link": link.pk,
@@ -128,7 +141,8 @@ def things(user: User) -> dict[str, Any]:
 
 def send(caller: Api, endpoint: Endpoint, things: dict[str, Any], end: str = "") -> Any:
     path, question, query = endpoint.path.format(**things).partition("?")
-    return caller.call(endpoint.method, path + end + question + query, endpoint.body, dict(endpoint.headers))
+    body = endpoint.body(things) if callable(endpoint.body) else endpoint.body
+    return caller.call(endpoint.method, path + end + question + query, body, dict(endpoint.headers))
 
 
 def test_every_address_is_listed_here() -> None:
@@ -195,6 +209,8 @@ def test_another_team_sees_nothing(endpoint: Endpoint, user: User, things: dict[
     if endpoint in OF_ONE_THING:
         problem(response, 404, "not-found")
         assert Run.objects.get().cancel_requested is False
+    elif callable(endpoint.body):
+        assert response.status_code in (404, 422), response.content
     elif endpoint.method == "GET" and not endpoint.path.startswith(OF_NO_TEAM):
         assert response.json()["items"] == []
 
