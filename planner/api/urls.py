@@ -66,7 +66,7 @@ urlpatterns: list[URLPattern] = [
     *_both("scenarios/<uuid:scenario_id>/comments/<int:comment_id>", CommentItem, "comment"),
     *_both("comparisons", Comparisons, "comparisons"),
     *_both("share-links", ShareLinks, "share-links"),
-    *_both("share-links/<uuid:link_id>", ShareLinkItem, "share-link"),
+    *_both("share-links/<uuid:share_id>", ShareLinkItem, "share-link"),
     *_both("estimates", EstimateOne, "estimates"),
     *_both("estimates/batch", EstimateBatch, "estimates-batch"),
     *(pattern for name, view in CALCULATORS.items() for pattern in _both(f"calculators/{name}", view, f"calc-{name}")),

@@ -4,84 +4,28 @@ No option holds a colour or a function: "@accent" names a custom property, "@fmt
 both from fixed lists when it draws, so a change of theme needs no server. Points are [x, y] pairs.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Option = dict[str, Any]
-Point = tuple[float, float | None]
+from planner.reports.chart_parts import (
+    SMALL,
+    Option,
+    Point,
+    base_option,
+    end_label,
+    hollow_points,
+    line_series,
+    nice_axis,
+    quiet_line,
+    target_line,
+    whole_ticks,
+    x_name,
+)
 
-SMALL = 12
-TARGET_DASH = [5, 3]
 API_DASHES: tuple[Any, ...] = ("solid", [6, 3], [2, 3], [8, 3, 2, 3])
 _HATCH = {"symbol": "rect", "dashArrayX": [1, 0], "dashArrayY": [2, 5], "rotation": -0.785, "color": "@bg"}
 _IDLE_HATCH = {"symbol": "rect", "dashArrayX": [1, 0], "dashArrayY": [1.5, 6], "rotation": 0.785, "color": "@c-axis"}
-
-
-def nice_axis(largest: float, *, smallest: float = 0.0, steps: int = 5) -> dict[str, float]:
-    """Ends and interval of an axis in round numbers, from zero unless something is negative."""
-    span = max(largest, 0.0) - min(smallest, 0.0)
-    if span <= 0:
-        return {"min": 0.0, "max": 1.0, "interval": 1.0}
-    rough = span / steps
-    power = 10.0 ** math.floor(math.log10(rough))
-    interval = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * 0.999)
-    low = math.floor(min(smallest, 0.0) / interval + 1e-9) * interval
-    high = math.ceil(max(largest, 0.0) / interval - 1e-9) * interval
-    return {"min": round(low, 9), "max": round(high, 9), "interval": round(interval, 9)}
-
-
-def _base(*, formatter: str, grid: dict[str, Any], pointer: str = "line", trigger: str = "axis") -> Option:
-    return {
-        "animationDuration": 250,
-        "textStyle": {"fontFamily": "@font-ui", "fontSize": SMALL},
-        "aria": {"enabled": True},
-        "tooltip": {
-            "trigger": trigger,
-            "confine": True,
-            "axisPointer": {"type": pointer},
-            "valueFormatter": f"@fmt.{formatter}",
-        },
-        "grid": {"containLabel": True, **grid},
-    }
-
-
-def _x_name(text: str) -> Option:
-    return {"name": text, "nameLocation": "middle", "nameGap": 28}
-
-
-def _whole_ticks() -> Option:
-    """No label at an end that is not a round number."""
-    return {"axisLabel": {"showMaxLabel": False}}
-
-
-def _target(axis: str, value: float, label: str, position: str) -> Option:
-    return {
-        axis: value,
-        "lineStyle": {"color": "@warn", "type": TARGET_DASH, "width": 1.5},
-        "label": {"formatter": label, "position": position, "color": "@warn", "fontSize": SMALL},
-    }
-
-
-def _quiet_line(axis: str, value: float, label: str, position: str = "end") -> Option:
-    return {
-        axis: value,
-        "lineStyle": {"color": "@c-axis", "type": "solid", "width": 1},
-        "label": {"formatter": label, "position": position, "color": "@ink-2", "fontSize": SMALL},
-    }
-
-
-def _hollow(points: Sequence[tuple[str, float, float, str]], colour: str = "@ink") -> Option:
-    """Hollow dots for the states that the text talks about: (label, x, y, position of the label)."""
-    return {
-        "symbol": "circle",
-        "symbolSize": 8,
-        "silent": True,
-        "itemStyle": {"color": "@bg", "borderColor": colour, "borderWidth": 1.75},
-        "label": {"show": True, "color": "@ink", "fontSize": SMALL, "fontWeight": 600, "formatter": "{b}"},
-        "data": [{"name": name, "coord": [x, y], "label": {"position": where}} for name, x, y, where in points],
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +43,7 @@ class Bar:
 def cost_option(bars: Sequence[Bar], roles: dict[str, tuple[str, bool]]) -> Option:
     """Stacked monthly cost of each way; `roles` gives each part's colour role and whether it is hatched."""
     top = max((bar.high or bar.total for bar in bars), default=1.0)
-    option = _base(formatter="usd0", grid={"left": 4, "right": 16, "top": 6, "bottom": 4}, pointer="shadow")
+    option = base_option(formatter="usd0", grid={"left": 4, "right": 16, "top": 6, "bottom": 4}, pointer="shadow")
     option["xAxis"] = {"type": "value", **nice_axis(top * 1.12), "axisLabel": {"formatter": "@fmt.usdk"}}
     option["yAxis"] = {
         "type": "category",
@@ -176,15 +120,15 @@ def break_even_option(
     """
     x_top = max((x for x, _ in staircase), default=1.0)
     y_top = max((y or 0.0 for _, points in (("", staircase), *apis) for _, y in points), default=1.0)
-    option = _base(formatter="usd0", grid={"left": 8, "right": 108, "top": 34, "bottom": 26})
-    option["xAxis"] = {"type": "value", "min": 0, "max": x_top, **_whole_ticks(), **_x_name("mean load, req/s")}
+    option = base_option(formatter="usd0", grid={"left": 8, "right": 108, "top": 34, "bottom": 26})
+    option["xAxis"] = {"type": "value", "min": 0, "max": x_top, **whole_ticks(), **x_name("mean load, req/s")}
     option["yAxis"] = {"type": "value", **nice_axis(y_top, steps=6), "axisLabel": {"formatter": "@fmt.usdk"}}
     ours: Option = {
-        **_line(self_label, staircase, "@c-self", 2.25),
+        **line_series(self_label, staircase, "@c-self", 2.25),
         "step": "end",
         "z": 4,
-        "endLabel": _end_label(self_label, "@accent", 600),
-        "markPoint": _hollow([(name, x, y, "top") for name, x, y in crossings]),
+        "endLabel": end_label(self_label, "@accent", 600),
+        "markPoint": hollow_points([(name, x, y, "top") for name, x, y in crossings]),
     }
     if cheaper:
         ours["markArea"] = {
@@ -193,35 +137,20 @@ def break_even_option(
             "data": [[{"xAxis": low}, {"xAxis": high}] for low, high in cheaper],
         }
     if today_rps is not None and today_rps <= x_top:
-        today = _quiet_line("xAxis", today_rps, today_text)
+        today = quiet_line("xAxis", today_rps, today_text)
         today["lineStyle"] = {"color": "@ink", "type": "solid", "width": 1}
         today["label"] |= {"color": "@ink", "fontWeight": 600}
         ours["markLine"] = {"silent": True, "symbol": "none", "data": [today]}
     option["series"] = [ours]
     for index, (label, points) in enumerate(apis):
         strong = index == 0
-        line = _line(label, points, "@c-api" if strong else "@c-api-2", 2 if strong else 1.5)
+        line = line_series(label, points, "@c-api" if strong else "@c-api-2", 2 if strong else 1.5)
         line["lineStyle"]["type"] = API_DASHES[index % len(API_DASHES)]
-        line["endLabel"] = _end_label(label, "@ink" if strong else "@ink-2", 400)
+        line["endLabel"] = end_label(label, "@ink" if strong else "@ink-2", 400)
         line["labelLayout"] = {"moveOverlap": "shiftY"}
         option["series"].append(line)
     ours["labelLayout"] = {"moveOverlap": "shiftY"}
     return option
-
-
-def _line(name: str, points: Sequence[Point], colour: str, width: float) -> Option:
-    return {
-        "name": name,
-        "type": "line",
-        "symbol": "none",
-        "data": [[x, y] for x, y in points],
-        "lineStyle": {"width": width, "color": colour},
-        "itemStyle": {"color": colour},
-    }
-
-
-def _end_label(text: str, colour: str, weight: int) -> Option:
-    return {"show": True, "formatter": text, "color": colour, "fontSize": SMALL, "fontWeight": weight, "distance": 6}
 
 
 def latency_option(
@@ -238,25 +167,25 @@ def latency_option(
     values = [y for points in (p95, p50) for _, y in points if y is not None]
     top = max([*values, *([target[0]] if target else [])], default=1.0)
     x_values = [x for x, _ in p95]
-    option = _base(formatter=formatter, grid={"left": 8, "right": 18, "top": 26, "bottom": 26})
+    option = base_option(formatter=formatter, grid={"left": 8, "right": 18, "top": 26, "bottom": 26})
     option["xAxis"] = {
         "type": "value",
         "min": 0,
         "max": max([*x_values, capacity[0] if capacity else 0.0], default=1.0),
-        **_whole_ticks(),
-        **_x_name("req/s on the serving replicas"),
+        **whole_ticks(),
+        **x_name("req/s on the serving replicas"),
     }
     option["yAxis"] = {"type": "value", **nice_axis(top * 1.02)}
     lines = []
     if target:
-        lines.append(_target("yAxis", target[0], target[1], "insideStartTop"))
+        lines.append(target_line("yAxis", target[0], target[1], "insideStartTop"))
     if capacity:
-        lines.append(_quiet_line("xAxis", *capacity))
-    main = {**_line(f"{name} p95", p95, "@c-self", 2), "z": 4}
+        lines.append(quiet_line("xAxis", *capacity))
+    main = {**line_series(f"{name} p95", p95, "@c-self", 2), "z": 4}
     main["markLine"] = {"silent": True, "symbol": "none", "data": lines}
     if at_peak:
-        main["markPoint"] = _hollow([(*at_peak, "top")], "@c-self")
-    thin = _line(f"{name} p50", p50, "@c-self-2", 1.25)
+        main["markPoint"] = hollow_points([(*at_peak, "top")], "@c-self")
+    thin = line_series(f"{name} p50", p50, "@c-self-2", 1.25)
     thin["lineStyle"]["type"] = [2, 3]
     option["series"] = [main, thin]
     return option
@@ -267,7 +196,7 @@ def week_option(
 ) -> Option:
     """Load of each hour of a week, and the capacity of the replicas that this hour needs."""
     top = max([*rps, *(c or 0.0 for c in capacity_rps)], default=1.0)
-    option = _base(formatter="rps", grid={"left": 8, "right": 76, "top": 14, "bottom": 6})
+    option = base_option(formatter="rps", grid={"left": 8, "right": 76, "top": 14, "bottom": 6})
     option["xAxis"] = {
         "type": "category",
         "boundaryGap": False,
@@ -276,18 +205,18 @@ def week_option(
         "axisTick": {"interval": 23, "length": 6},
     }
     option["yAxis"] = {"type": "value", **nice_axis(top * 1.04)}
-    load = _line("Load", [], "@c-self", 1.5)
+    load = line_series("Load", [], "@c-self", 1.5)
     load["data"] = list(rps)
     load["step"] = "middle"
     load["areaStyle"] = {"color": "@c-self-soft", "opacity": 0.9}
     if mean_rps is not None:
-        mean = _quiet_line("yAxis", mean_rps, f"mean {mean_rps:.3g}")
+        mean = quiet_line("yAxis", mean_rps, f"mean {mean_rps:.3g}")
         mean["lineStyle"]["type"] = [2, 3]
         load["markLine"] = {"silent": True, "symbol": "none", "data": [mean]}
     if rps:
         hour = max(range(len(rps)), key=rps.__getitem__)
-        load["markPoint"] = _hollow([(f"{rps[hour]:.3g}", hour, rps[hour], "top")])
-    capacity = _line("Capacity of the replicas needed", [], "@c-api", 1.25)
+        load["markPoint"] = hollow_points([(f"{rps[hour]:.3g}", hour, rps[hour], "top")])
+    capacity = line_series("Capacity of the replicas needed", [], "@c-api", 1.25)
     capacity["data"] = list(capacity_rps)
     capacity["step"] = "middle"
     option["series"] = [load, capacity]
@@ -308,8 +237,8 @@ class Slice:
 def memory_option(slices: Sequence[Slice]) -> Option:
     """One GPU's memory as one bar."""
     total = sum(part.gib for part in slices)
-    option = _base(formatter="gib", grid={"left": 8, "right": 12, "top": 4, "bottom": 4}, trigger="item")
-    option["xAxis"] = {"type": "value", **nice_axis(total), "max": total, **_whole_ticks()}
+    option = base_option(formatter="gib", grid={"left": 8, "right": 12, "top": 4, "bottom": 4}, trigger="item")
+    option["xAxis"] = {"type": "value", **nice_axis(total), "max": total, **whole_ticks()}
     option["yAxis"] = {"type": "category", "data": [""], "axisLabel": {"show": False}, "axisLine": {"show": False}}
     option["series"] = [
         {
@@ -341,7 +270,7 @@ def tornado_option(rows: Sequence[tuple[str, float, float]], flip: float | None,
     changes = [change for _, first, second in rows for change in (first, second)]
     edge = max((abs(change) for change in changes), default=1.0) or 1.0
     axis = nice_axis(edge, smallest=-edge, steps=6)
-    option = _base(formatter="dusd0", grid={"left": 4, "right": 24, "top": 26, "bottom": 4}, pointer="shadow")
+    option = base_option(formatter="dusd0", grid={"left": 4, "right": 24, "top": 26, "bottom": 4}, pointer="shadow")
     option["xAxis"] = {"type": "value", **axis, "axisLabel": {"formatter": "@fmt.dusdk"}}
     option["yAxis"] = {
         "type": "category",
@@ -361,7 +290,7 @@ def tornado_option(rows: Sequence[tuple[str, float, float]], flip: float | None,
         second["markLine"] = {
             "silent": True,
             "symbol": "none",
-            "data": [_target("xAxis", flip, flip_label, "start")],
+            "data": [target_line("xAxis", flip, flip_label, "start")],
         }
     first: Option = {
         "name": "first value",

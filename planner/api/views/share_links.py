@@ -66,19 +66,19 @@ class ShareLinkItem(ApiView):
     scopes: ClassVar = {"DELETE": Scope.WRITE}
 
     @extend_schema(**openapi.SHARE_LINK_READ)
-    def get(self, request: Request, link_id: UUID) -> HttpResponse:
+    def get(self, request: Request, share_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
-        return answer(request, ShareLinkSummary(**_shown(self._link(link_id))))
+        return answer(request, ShareLinkSummary(**_shown(self._link(share_id))))
 
     @extend_schema(**openapi.SHARE_LINK_REVOKE)
-    def delete(self, request: Request, link_id: UUID) -> HttpResponse:
+    def delete(self, request: Request, share_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
-        share_link_revoke(link=self._link(link_id))
+        share_link_revoke(link=self._link(share_id))
         return HttpResponse(status=204)
 
-    def _link(self, link_id: UUID) -> ShareLink:
+    def _link(self, share_id: UUID) -> ShareLink:
         try:
-            return owned_get(ShareLink, self.caller.team, link_id)
+            return owned_get(ShareLink, self.caller.team, share_id)
         except ShareLink.DoesNotExist:
             raise NotFound("The team has no such share link.") from None
 

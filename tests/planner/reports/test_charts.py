@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.reports.charts import nice_axis
+from planner.reports.chart_parts import nice_axis
 from planner.reports.view import report_view
 from tests.planner.reports.example import example, infeasible_example
 
