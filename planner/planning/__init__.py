@@ -6,9 +6,10 @@
 """
 
 from planner.planning.errors import FieldError, PlanCancelled, ScenarioInvalid
-from planner.planning.estimate import estimate_cells, estimate_scenario
+from planner.planning.estimate import estimate_cells, estimate_preview, estimate_scenario
 from planner.planning.listing import catalog_listing
 from planner.planning.plan import plan
+from planner.planning.presets import Preset, preset_get, presets
 from planner.planning.progress import Progress
 from planner.planning.report.estimate_cells import ESTIMATE_COLUMNS
 from planner.planning.report.plain import report_bytes
@@ -32,6 +33,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "FieldError",
     "PlanCancelled",
+    "Preset",
     "Progress",
     "RequestLog",
     "Scenario",
@@ -39,10 +41,13 @@ __all__ = [
     "canonical_json",
     "catalog_listing",
     "estimate_cells",
+    "estimate_preview",
     "estimate_scenario",
     "form_to_scenario",
     "parse_scenario",
     "plan",
+    "preset_get",
+    "presets",
     "price_moves",
     "report_bytes",
     "request_columns",

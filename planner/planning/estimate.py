@@ -28,6 +28,7 @@ from planner.planning.search.intervals import rate_ratios
 from planner.planning.search.inventory import Gpu, resolve_gpus
 from planner.planning.search.replica import Replica, estimate
 from planner.planning.search.targets import judge
+from planner.planning.traffic.picture import traffic_picture
 
 METHOD = "closed_form"
 SIMULATED_RATIO = (0.73, 0.9, 1.15)
@@ -52,7 +53,18 @@ def estimate_scenario(scenario: Scenario) -> dict[str, Any]:
     Every candidate has its first reason to be out or its capacity, replicas, month and Little's law. Percentiles under
     load are approximate; what only a simulation shows (preemption, routing, cache evictions) is left out.
     """
-    found = _estimate(scenario)
+    return _document(_estimate(scenario))
+
+
+def estimate_preview(scenario: Scenario) -> dict[str, Any]:
+    """The estimate for a form that is being typed: of the candidates only those from the cheapest replica upwards until
+    no later one can be the best, and `traffic`, the pictures of the week and of the lengths (`traffic_picture`)."""
+    found = _estimate(scenario, only_best=True)
+    return _document(found) | {"traffic": traffic_picture(found.job.load)}
+
+
+def _document(found: Estimate) -> dict[str, Any]:
+    scenario = found.job.scenario
     job, best, against = found.job, found.best, found.against
     candidates = [option.candidate for option in found.options]
     tokens = monthly_tokens(job.load, scenario.billing.hours_per_month)

@@ -133,7 +133,7 @@ def _measurement_lines(measurement: Mapping[str, Any]) -> list[str]:
 def _tree(value: Mapping[str, Any], depth: int = 0) -> list[str]:
     lines = []
     for key, part in value.items():
-        if part is None or key in {"preview", "week_rps"}:
+        if part is None or key in {"preview", "pictures", "week_rps"}:
             continue
         if isinstance(part, dict):
             lines += ["  " * depth + f"{key}:", *_tree(part, depth + 1)]

@@ -55,7 +55,8 @@ def visit_of(request: HttpRequest) -> Visit | None:
 def for_team(
     view: Callable[Concatenate[HttpRequest, Visit, P], HttpResponse],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
-    """A view for members: strangers are sent to sign in, members get their visit as the second argument."""
+    """A view for members: strangers are sent to sign in, members get their visit as the second argument. What a page
+    asks for by itself answers strangers with 401, and the page says that they were signed out."""
 
     def inner(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         visit = visit_of(request)
@@ -64,7 +65,15 @@ def for_team(
         return view(request, visit, *args, **kwargs)
 
     update_wrapper(inner, view)
-    return login_required(inner)
+    guarded = login_required(inner)
+
+    def asked(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if getattr(request, "htmx", False) and not request.user.is_authenticated:
+            return HttpResponse(status=401)  # a redirect would put the sign-in page into a part of this one
+        return guarded(request, *args, **kwargs)
+
+    update_wrapper(asked, view)
+    return asked
 
 
 def run_of(visit: Visit, run_id: uuid.UUID) -> Run:

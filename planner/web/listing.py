@@ -3,11 +3,17 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from planner.reports.view import Summary, summary
 from planner.runs.models import FINAL_STATES, Run, State
 from planner.scenarios.models import Scenario, ScenarioVersion
 
+PER_PAGE = 25
 STATE_SHAPES = {
     State.QUEUED: "clock",
     State.RUNNING: "run",
@@ -52,3 +58,8 @@ def scenario_rows(scenarios: Iterable[Scenario]) -> list[ScenarioRow]:
 def _row(scenario: Scenario, version: ScenarioVersion, run: Run | None) -> ScenarioRow:
     said = summary(json.loads(run.report)) if run is not None and run.state == State.DONE else None
     return ScenarioRow(scenario, version, run, said)
+
+
+def paged(request: HttpRequest, rows: QuerySet[Any]) -> Page[Any]:
+    """The page of a list that the address asks for, 25 rows each; one beyond the last is the last."""
+    return Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))

@@ -1,6 +1,7 @@
 """From the first page through the form to a report, as someone new would go."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,7 +81,7 @@ def test_the_form_works_without_scripts(visit: Any) -> None:
     sign_in(visitor, "plain@example.com", "/scenarios/new/")
     page.get_by_text("A rate").click()
     assert page.get_by_label("Mean over the week").is_visible()
-    assert not page.get_by_label("Trace file", exact=True).is_visible()
+    assert not page.get_by_label("Recorded requests").is_visible()
     describe_small_load(page)
     page.get_by_label("TTFT p95").fill("1")
     page.get_by_role("button", name="Save and run").click()
@@ -92,6 +93,93 @@ def test_the_form_works_without_scripts(visit: Any) -> None:
     page.get_by_role("button", name="Save and run").click()
     page.wait_for_url("**/runs/**")
     assert Run.objects.count() == 1
+
+
+def test_a_trace_with_a_bad_file_then_a_good_one(visit: Any, tmp_path: Path) -> None:
+    make_user("trace@example.com")
+    (tmp_path / "picture.csv").write_bytes(b"\x89PNG\x00\x00\x00")
+    rows = "".join(f"{at},{100 + at},20\n" for at in range(120))
+    (tmp_path / "traffic.csv").write_text(f"timestamp,prompt_tokens,output_tokens\n{rows}")
+    visitor = visit()
+    page = visitor.page
+    sign_in(visitor, "trace@example.com", "/scenarios/new/?from=trace")
+    page.get_by_label("Name of the scenario").fill("Replay")
+    page.get_by_text("Draft saved").wait_for()
+    page.get_by_role("link", name="Upload a trace").click()
+
+    page.get_by_label("File of requests").set_input_files(tmp_path / "picture.csv")
+    page.get_by_role("button", name="Look at it").click()
+    page.locator(".summary-errors", has_text="not text").wait_for()
+    page.wait_for_function("document.activeElement.classList.contains('summary-errors')")
+    page.get_by_label("File of requests").set_input_files(tmp_path / "traffic.csv")
+    page.get_by_role("button", name="Look at it").click()
+    page.get_by_label("seconds: 119 s in all").check()
+    page.get_by_role("button", name="Read it again").click()
+    page.get_by_text("120 of 120").wait_for()
+    page.get_by_role("button", name="Keep this trace").click()
+    page.wait_for_url("**/scenarios/new/**")
+    assert page.get_by_label("Name of the scenario").input_value() == "Replay"
+    assert page.get_by_label("Recorded requests").locator("option:checked").inner_text() == "traffic.csv, 120 requests"
+    page.locator("#estimate .big").wait_for()
+    page.get_by_role("button", name="Save and run").click()
+    page.wait_for_url("**/runs/**")
+
+
+def test_a_draft_survives_reload_the_end_of_the_session_and_a_new_sign_in(visit: Any) -> None:
+    make_user("draft@example.com")
+    visitor = visit()
+    page = visitor.page
+    name = page.get_by_label("Name of the scenario")
+    sign_in(visitor, "draft@example.com", "/scenarios/new/")
+    name.fill("Typed and gone at once")
+    page.reload()
+    visitor.settle()
+    assert name.input_value() == "Typed and gone at once"
+    page.get_by_text("Draft saved").wait_for()
+    page.get_by_label("TTFT p95").fill("1234")
+    page.wait_for_url("**/scenarios/new/?draft=*")
+
+    page.context.clear_cookies(name="staircase_session")
+    name.fill("Typed after the session")
+    page.get_by_text("You were signed out.").wait_for()
+    page.locator("#signed-out").get_by_role("link", name="Sign in").click()
+    page.get_by_label("E-mail").fill("draft@example.com")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.locator("main").get_by_role("button", name="Sign in").click()
+    visitor.settle()
+    assert name.input_value() == "Typed after the session"
+    assert page.get_by_label("TTFT p95").input_value() == "1234"
+
+
+def test_what_one_person_typed_is_not_shown_to_the_next_on_the_same_computer(visit: Any) -> None:
+    make_user("first@example.com")
+    make_user("second@example.com")
+    visitor = visit()
+    page = visitor.page
+    sign_in(visitor, "first@example.com", "/scenarios/new/")
+    page.context.clear_cookies(name="staircase_session")
+    page.get_by_label("Name of the scenario").fill("Secret of the first")
+    page.get_by_text("You were signed out.").wait_for()
+    sign_in(visitor, "second@example.com", "/scenarios/new/")
+    assert page.get_by_label("Name of the scenario").input_value() == "New scenario"
+    assert "Secret" not in page.evaluate("JSON.stringify(sessionStorage) + JSON.stringify(localStorage)")
+
+
+def test_the_estimate_follows_typing_and_suggestions(visit: Any) -> None:
+    make_user("estimate@example.com")
+    visitor = visit()
+    page = visitor.page
+    sign_in(visitor, "estimate@example.com", "/scenarios/new/?from=users")
+    estimate = page.locator("#estimate")
+    estimate.locator(".big").wait_for()
+    before = estimate.locator(".big").inner_text()
+    page.get_by_label("Users", exact=True).and_(page.get_by_role("textbox")).fill("100000")
+    page.locator("#chain-active", has_text="8,000").wait_for()
+    assert estimate.locator(".big").inner_text() != before
+    page.get_by_label("TPOT p95").fill("0.05")
+    estimate.get_by_text("1 field is put right").wait_for()
+    estimate.get_by_role("link", name="TPOT p95").click()
+    assert page.evaluate("document.activeElement.id") == "slo-tpot_p95_ms"
 
 
 def test_a_run_can_be_cancelled(visit: Any) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 from django.utils import timezone
 
+from planner.datasets.models import Trace, TraceUpload
 from planner.runs.models import Run, State
 from planner.runs.services import run_submit
 from planner.teams.models import User
-from tests.factories import PASSWORD, make_scenario, make_user, parsed_scenario, team_of
+from tests.factories import PASSWORD, make_scenario, make_trace, make_upload, make_user, parsed_scenario, team_of
 
 EXAMPLE = Path(__file__).parent.parent / "planner" / "reports" / "report_example.json"
 
@@ -24,6 +25,8 @@ class World:
     done: Run
     running: Run
     infeasible: Run
+    trace: Trace
+    upload: TraceUpload
     password: str = PASSWORD
 
 
@@ -35,7 +38,10 @@ def build_world() -> World:
     running = _run(user, "Chat, twice the load", _under_way(example()["candidates"]))
     infeasible = _run(user, "Contract review", _finished(infeasible_example()))
     done = _run(user, "Azure conversation hour", _finished(example()))
-    return World(user, done, running, infeasible)
+    rows = "".join(f"{at * 0.7},{200 + at % 90 * 7},{20 + at % 50}\n" for at in range(400)).encode()
+    trace = make_trace(user, rows)
+    upload = make_upload(user, rows + b"x,1,1\n", name="Support, a week in November.csv")
+    return World(user, done, running, infeasible, trace, upload)
 
 
 def _run(user: User, name: str, change: Callable[[Run], None]) -> Run:

@@ -66,6 +66,13 @@ class RateCounter:
         counts = self.counts(scale_s)
         return float(counts.max() / counts.mean()) if len(counts) > 1 and counts.any() else None
 
+    def series(self, most: int) -> dict[str, object]:
+        """The rate over the whole time in at most `most` equal windows: `window_s` and `rps`."""
+        seconds = (self._last + 1) * self.bin_s
+        window_s = max(self.bin_s, -(-seconds // most))
+        counts = self.counts(window_s)
+        return {"window_s": window_s, "rps": [float(count / window_s) for count in counts]}
+
     def week_rps(self) -> list[float | None]:
         """Mean rate in each hour of the week from Monday 0:00 UTC; None where no whole hour was seen."""
         assert self._start_ns is not None

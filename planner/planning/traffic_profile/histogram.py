@@ -61,6 +61,14 @@ class LengthHistogram:
         )
         return float(low + (high - low) * (rank - np.floor(rank)))
 
+    def shares(self, bins: int, until_ratio: float) -> dict[str, object]:
+        """For a picture: `mean`, `p95`, and the share of lengths in each of `bins` equal bins from 0 to `until`, the
+        quantile `until_ratio`; longer ones are left out."""
+        until = max(1, int(self.quantile(until_ratio)))
+        counts, _ = np.histogram(self._values, bins=bins, range=(0, until), weights=self._counts)
+        shares = [float(share) for share in counts / self.count]
+        return {"mean": self.mean, "p95": self.quantile(0.95), "until": until, "shares": shares}
+
     def points(self) -> tuple[FloatArray, FloatArray]:
         """Values that occur, and the share of lengths up to each."""
         there = np.flatnonzero(self._counts)

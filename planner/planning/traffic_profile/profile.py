@@ -15,6 +15,7 @@ from planner.planning.traffic_profile.histogram import LengthHistogram
 from planner.planning.traffic_profile.sharing import ClientCounter, ConversationCounter, PrefixCounter
 
 PREVIEW_ROWS = 10
+PICTURE_WINDOWS, PICTURE_BINS, PICTURE_RATIO = 120, 40, 0.98
 DAY_S = 86_400
 LEAST_GAPS_TO_FIT = 100
 USUAL_SHAPES = ("constant", "diurnal", "business_hours", "working_week")
@@ -51,8 +52,8 @@ def _sums(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> list[float]
 def profile_trace(chunks: Iterable[Chunk], reading: Reading) -> dict[str, object]:
     """The profile of requests that come in order of time, as plain JSON; `reading` is complete afterwards.
 
-    Keys: preview, span_s, rates, gaps, lengths, conversations, clients, prefix, classes, fitted. Failed requests count
-    as arrivals and not in the lengths.
+    Keys: preview, pictures, span_s, rates, gaps, lengths, conversations, clients, prefix, classes, fitted. Failed
+    requests count as arrivals and not in the lengths.
     """
     builder = _Builder(reading)
     for chunk in chunks:
@@ -113,7 +114,19 @@ class _Builder:
             "prefix": self._prefix.summary(),
             "classes": dict(sorted(named, key=lambda each: -each[1])) or None,
             "fitted": self._fitted(span_s) if is_timed and self._prompt.count else None,
+            "pictures": self._pictures(),
             "preview": self._preview,
+        }
+
+    def _pictures(self) -> dict[str, object]:
+        """The rate over time, and how lengths are spread; None without rows that say so."""
+        lengths = {"prompt_tokens": self._prompt, "output_tokens": self._output}
+        return {
+            "rate": self._rates.series(PICTURE_WINDOWS) if self._last_ns > (self._first_ns or 0) else None,
+            **{
+                name: counted.shares(PICTURE_BINS, PICTURE_RATIO) if counted.count else None
+                for name, counted in lengths.items()
+            },
         }
 
     def _rate_summary(self, span_s: float) -> dict[str, object]:

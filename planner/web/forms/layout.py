@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Widget = Literal["", "text", "area", "models", "providers", "api_models", "file", "gpus", "list"]
+Widget = Literal["", "text", "area", "models", "providers", "api_models", "trace", "gpus", "list"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,15 @@ class Item:
 @dataclass(frozen=True, slots=True)
 class Group:
     """Fields that stand together. `ways`: the choices of the section with which the group counts. `kind`: the path of
-    the select that says which of its fields count. `folded`: behind a further fold."""
+    the select that says which of its fields count. `folded`: behind a further fold. `chain`: shown as factors, each
+    with what it comes to."""
 
     items: tuple[Item, ...]
     title: str = ""
     ways: tuple[str, ...] = ()
     kind: str = ""
     folded: bool = False
+    chain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,31 +130,30 @@ SECTIONS: tuple[Section, ...] = (
             ),
             Group(
                 (
-                    Item(
-                        "traffic.users.total_users", "Users", help="All users; with the share that is active at a time."
-                    ),
+                    Item("traffic.users.total_users", "Users", help="Everyone with access."),
                     Item(
                         "traffic.users.active_ratio",
                         "Share active at a time",
-                        help="Share of all users who are active at one time, mean over the week.",
+                        help="Mean over the week: 0.08 with a peak of 2.4 is a fifth of all in the busiest hour.",
                     ),
-                    Item("traffic.users.requests_per_user_hour", "Requests of an active user"),
-                    Item("traffic.users.active_users", "Or: users active at a time", optional=True),
+                    Item(
+                        "traffic.users.requests_per_user_hour",
+                        "Requests of an active user",
+                        help="12 to 120 an hour is usual; an agent sends each of its steps.",
+                    ),
+                    Item(
+                        "traffic.users.active_users",
+                        "Or: users active at a time",
+                        optional=True,
+                        help="Instead of the first two lines.",
+                    ),
                 ),
                 title="How many requests",
                 ways=("users",),
+                chain=True,
             ),
             Group(
-                (
-                    Item("traffic.trace.csv", "Trace file", "file", wide=True, optional=True),
-                    Item(
-                        "traffic.trace.builtin",
-                        "Or a built-in trace",
-                        "text",
-                        optional=True,
-                        help="azure-conversation-2023: an hour of a chat service, published by Microsoft.",
-                    ),
-                ),
+                (Item("traffic.trace", "Recorded requests", "trace", wide=True),),
                 title="Recorded requests",
                 ways=("trace",),
             ),
@@ -181,7 +182,7 @@ SECTIONS: tuple[Section, ...] = (
             ),
         ),
         way="way.traffic",
-        options=(("rate", "A rate"), ("users", "Users"), ("trace", "A trace file")),
+        options=(("rate", "A rate"), ("users", "Users"), ("trace", "A trace")),
     ),
     Section(
         "slo",
@@ -231,6 +232,7 @@ SECTIONS: tuple[Section, ...] = (
                 )
             ),
         ),
+        open=False,
         note="The verdict compares your own fleet with these at list prices, for the same tokens. Choose models that "
         "would do your job as well: answers are not compared.",
     ),
@@ -271,29 +273,6 @@ SECTIONS: tuple[Section, ...] = (
         open=False,
     ),
 )
-CHOICE_LABELS = {
-    "native": "native (as it ships)",
-    "bf16": "BF16",
-    "fp16": "FP16",
-    "fp8": "FP8",
-    "int8": "INT8",
-    "w4a16": "W4A16",
-    "fp4": "FP4",
-    "poisson": "Poisson: random, independent",
-    "gamma": "Gamma: bursty, by variation",
-    "constant": "Constant",
-    "diurnal": "Diurnal: a daily wave",
-    "business_hours": "Business hours only",
-    "working_week": "Working week",
-    "lognormal": "mean and a percentile",
-    "fixed": "one length",
-    "empirical": "observed lengths",
-    "none": "nothing",
-    "shared": "a system prompt",
-    "vllm": "vLLM",
-    "sglang": "SGLang",
-    "tensorrt-llm": "TensorRT-LLM",
-}
 
 
 def items() -> tuple[Item, ...]:

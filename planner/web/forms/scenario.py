@@ -4,12 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.web.catalog_lists import Choices, GpuChoice
+from planner.web.forms.chain import Chain, chain_of
 from planner.web.forms.errors import Problem
-from planner.web.forms.layout import CHOICE_LABELS, SECTIONS, Group, Item, Section
+from planner.web.forms.labels import CHOICE_LABELS
+from planner.web.forms.layout import SECTIONS, Group, Item, Section
 from planner.web.forms.schema import FieldSchema, field_schema
 from planner.web.forms.values import DEFAULT_WAYS, Values, first
 
 SAID_UNITS = ("ms", "req/s", "hours", "tokens")
+Options = tuple[tuple[str, str], ...]
+"""Values of a select field with their labels."""
+Faults = Mapping[str, tuple[Problem, ...]]
 BOOLEAN_CHOICES = (("", "engine default"), ("true", "on"), ("false", "off"))
 
 
@@ -25,7 +30,7 @@ class FieldView:
     unit: str
     help: str
     range_text: str
-    options: tuple[tuple[str, str], ...]
+    options: Options
     selected: tuple[str, ...]
     kinds: str
     optional: bool
@@ -43,6 +48,7 @@ class GroupView:
     ways: str
     by_kind: bool
     folded: bool
+    chain: bool
     open: bool
     fields: tuple[FieldView, ...]
 
@@ -59,7 +65,7 @@ class SectionView:
     now: str
     way: str
     chosen: str
-    options: tuple[tuple[str, str], ...]
+    options: Options
     groups: tuple[GroupView, ...]
 
 
@@ -71,23 +77,22 @@ class FormView:
     sections: tuple[SectionView, ...]
     problems: tuple[Problem, ...]
     choices: Choices
-    kept_trace_rows: int
     general: tuple[Problem, ...]
+    chain: Chain
 
 
-def form_view(values: Values, problems: Sequence[Problem], choices: Choices) -> FormView:
-    """Put the form together. Sections with faults are open, however they were."""
+def form_view(values: Values, problems: Sequence[Problem], choices: Choices, traces: Options = ()) -> FormView:
+    """Put the form together. Sections with faults are open, however they were. traces: what can be replayed."""
     by_field: dict[str, tuple[Problem, ...]] = {}
     for problem in problems:
         by_field[problem.field] = (*by_field.get(problem.field, ()), problem)
-    csv = first(values, "traffic.trace.csv", "")
     return FormView(
         name=_field(Item("name", "Name of the scenario", "text", wide=True), values, by_field),
-        sections=tuple(_section(section, values, by_field) for section in SECTIONS),
+        sections=tuple(_section(section, values, by_field, traces) for section in SECTIONS),
         problems=tuple(problems),
         choices=choices,
-        kept_trace_rows=max(0, csv.strip().count("\n")),
         general=by_field.get("", ()),
+        chain=chain_of(values),
     )
 
 
@@ -107,8 +112,8 @@ def other_gpus(form: FormView, values: Values) -> str:
     return ", ".join(text for text in values.get("hardware.gpus", []) if text not in listed)
 
 
-def _section(section: Section, values: Values, by_field: Mapping[str, tuple[Problem, ...]]) -> SectionView:
-    groups = tuple(_group(group, values, by_field) for group in section.groups)
+def _section(section: Section, values: Values, by_field: Faults, traces: Options) -> SectionView:
+    groups = tuple(_group(group, values, by_field, traces) for group in section.groups)
     faults = sum(len(field.problems) for group in groups for field in group.fields)
     chosen = first(values, section.way, DEFAULT_WAYS.get(section.way, ""))
     return SectionView(
@@ -132,7 +137,7 @@ def _now(section: Section, groups: Sequence[GroupView], chosen: str) -> str:
         for group in groups
         if not group.ways or chosen in group.ways.split()
         for field in group.fields
-        if field.value and field.widget not in ("file", "area", "gpus")
+        if field.value and field.widget not in ("area", "gpus")
     ]
     return ", ".join(said[:4])
 
@@ -144,22 +149,23 @@ def _said(field: FieldView) -> str:
     return f"{field.label} {named}" if field.numeric or field.name == "priced_at" else named
 
 
-def _group(group: Group, values: Values, by_field: Mapping[str, tuple[Problem, ...]]) -> GroupView:
-    fields = tuple(_field(item, values, by_field) for item in group.items)
+def _group(group: Group, values: Values, by_field: Faults, traces: Options) -> GroupView:
+    fields = tuple(_field(item, values, by_field, traces) for item in group.items)
     return GroupView(
         title=group.title,
         ways=" ".join(group.ways),
         by_kind=bool(group.kind),
         folded=group.folded,
+        chain=group.chain,
         open=any(field.problems or field.value for field in fields),
         fields=fields,
     )
 
 
-def _field(item: Item, values: Values, by_field: Mapping[str, tuple[Problem, ...]]) -> FieldView:
+def _field(item: Item, values: Values, by_field: Faults, traces: Options = ()) -> FieldView:
     schema = field_schema(item.path)
     texts = values.get(item.path, [])
-    options = _options(item, schema)
+    options = traces if item.widget == "trace" else _options(item, schema)
     value = ", ".join(texts) if item.widget == "list" else (texts[0] if texts else "")
     return FieldView(
         name=item.path,
@@ -181,13 +187,13 @@ def _field(item: Item, values: Values, by_field: Mapping[str, tuple[Problem, ...
     )
 
 
-def _widget(item: Item, schema: FieldSchema, options: tuple[tuple[str, str], ...]) -> str:
-    if item.widget in ("area", "file", "gpus"):
+def _widget(item: Item, schema: FieldSchema, options: Options) -> str:
+    if item.widget in ("area", "trace", "gpus"):
         return item.widget
     return "select" if options else "text"
 
 
-def _options(item: Item, schema: FieldSchema) -> tuple[tuple[str, str], ...]:
+def _options(item: Item, schema: FieldSchema) -> Options:
     if item.widget:
         return ()
     if schema.boolean:

@@ -14,6 +14,9 @@ DEFAULT_KINDS = {
     "traffic.prefix.kind": "none",
 }
 DEFAULT_WAYS = {"way.model": "id", "way.traffic": "rate"}
+TRACE = "traffic.trace"
+KEPT_TRACE, BUILTIN_TRACE, TEAM_TRACE = "kept", "builtin:", "trace:"
+"""What the field of the trace holds: the scenario's own, a vendored one by id, one of the team's by id. Never rows."""
 
 
 def values_of(document: Mapping[str, Any]) -> Values:
@@ -28,14 +31,18 @@ def values_of(document: Mapping[str, Any]) -> Values:
 def _flat(prefix: str, node: Any) -> Iterator[tuple[str, list[str]]]:
     for key, value in node.items():
         path = f"{prefix}{key}"
+        if value is None:
+            continue
         if path == "model.hf_config":
             yield path, [json.dumps(value, indent=2)]
+        elif path == TRACE:
+            yield path, [f"{BUILTIN_TRACE}{value['builtin']}" if value.get("builtin") else KEPT_TRACE]
         elif isinstance(value, Mapping):
             yield from _flat(f"{path}.", value)
         elif path == "api.alternatives":
             for row, alternative in enumerate(value):
                 yield from _flat(f"{path}.{row}.", alternative)
-        elif value is not None:
+        else:
             yield path, _texts(value)
 
 
@@ -70,9 +77,10 @@ def compact_api_rows(values: Values) -> Values:
 
 
 def counted(values: Values) -> Values:
-    """Only the fields that count with the ways and kinds chosen; the rest stays in the form, out of the scenario."""
+    """Only the fields that count with the ways and kinds chosen; the rest stays in the form, out of the scenario. The
+    trace is left out too: its field only names one."""
     known = {item.path for item in items()}
-    hidden = set(_hidden(values))
+    hidden = {*_hidden(values), TRACE}
     return {
         name: texts
         for name, texts in values.items()

@@ -8,6 +8,7 @@ from planner.reports import names, numbers
 from planner.reports.glossary import GLOSSARY
 from planner.reports.marks import WIDTH, Mark
 from planner.reports.parts import Chart, Fact, Figure, How, State, Table
+from planner.web.pictures import Picture
 
 register = template.Library()
 
@@ -70,6 +71,12 @@ def facts(context: template.Context, values: tuple[Fact, ...], start: bool = Fal
     return {"facts": values, "start": start, "request": context.get("request")}
 
 
+@register.inclusion_tag("parts/picture.html")
+def picture(value: Picture) -> dict[str, Any]:
+    """A small picture with its figures as text."""
+    return {"picture": value}
+
+
 @register.inclusion_tag("parts/how.html")
 def how(value: How | None) -> dict[str, Any]:
     """How a number was computed, as a small window behind a link."""
@@ -98,6 +105,12 @@ def usd_signed(value: float | None) -> str:
 def rps(value: float | None) -> str:
     """Requests per second to three figures."""
     return numbers.requests_per_s(value)
+
+
+@register.filter
+def figure(value: float | None) -> str:
+    """Three significant figures."""
+    return numbers.significant(value)
 
 
 @register.filter

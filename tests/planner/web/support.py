@@ -1,6 +1,7 @@
 """What page tests share: a team with one of everything, and the form as a browser would send it."""
 
 import json
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,18 +9,31 @@ from django.test import Client
 from django.utils import timezone
 
 from planner import planning
+from planner.datasets.models import Trace, TraceUpload
 from planner.runs.models import Run, State
 from planner.runs.services import run_submit
 from planner.scenarios.models import Scenario
 from planner.teams.models import Role, User
+from planner.web.drafts import draft_save
 from planner.web.forms.values import values_of
-from tests.factories import add_member, make_scenario, make_user, parsed_scenario, scenario_dict, team_of
+from planner.web.models import Draft
+from tests.factories import (
+    add_member,
+    make_scenario,
+    make_trace,
+    make_upload,
+    make_user,
+    parsed_scenario,
+    scenario_dict,
+    team_of,
+)
 from tests.planner.reports.example import example
 
 
 @dataclass(frozen=True)
 class Office:
-    """A team with an owner, an editor, a viewer, a scenario, a finished run and one that waits."""
+    """A team with an owner, an editor, a viewer, a scenario, a finished run and one that waits, a trace, a file on its
+    way in, and a draft of the owner's."""
 
     owner: User
     editor: User
@@ -27,6 +41,9 @@ class Office:
     scenario: Scenario
     done: Run
     queued: Run
+    trace: Trace
+    upload: TraceUpload
+    draft: Draft
 
 
 def make_office() -> Office:
@@ -38,7 +55,10 @@ def make_office() -> Office:
     done.started_at = done.finished_at = timezone.now()
     done.save()
     queued = run_submit(team=team, user=owner, parsed=parsed_scenario(seed=2))
-    return Office(owner, add_member(team, Role.EDITOR), add_member(team, Role.VIEWER), version.scenario, done, queued)
+    texts = form_data(name="Half typed")
+    draft = draft_save(team=team, user=owner, draft_id=uuid.uuid4(), values=texts)
+    people = (owner, add_member(team, Role.EDITOR), add_member(team, Role.VIEWER))
+    return Office(*people, version.scenario, done, queued, make_trace(owner), make_upload(owner), draft)
 
 
 def signed_in(user: User) -> Client:

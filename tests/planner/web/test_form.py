@@ -1,11 +1,12 @@
 import json
 import re
+import uuid
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import escape
 
 from planner import planning
 from planner.runs.models import Run
@@ -14,17 +15,50 @@ from planner.teams.models import User
 from planner.web.forms.layout import items
 from planner.web.forms.schema import field_schema
 from planner.web.forms.values import values_of
-from tests.factories import make_scenario, scenario_dict
+from planner.web.starts import start_values
+from tests.factories import make_scenario, make_trace, make_user, scenario_dict
 from tests.planner.web.support import canonical, form_data, latest_document, signed_in
 
 pytestmark = pytest.mark.django_db
 NEW = "/scenarios/new/"
-TRACE = "timestamp,prompt_tokens,output_tokens\n" + "".join(f"{1.5 * row},{100 + row},20\n" for row in range(24))
+TRACE = "".join(f"{1.5 * row},{100 + row},20\n" for row in range(24)).encode()
 
 
 @pytest.fixture
 def editor(user: User) -> Client:
     return signed_in(user)
+
+
+@pytest.mark.parametrize("start", [preset.id for preset in planning.presets()])
+def test_a_use_case_fills_the_form_with_a_scenario_that_runs(editor: Client, start: str) -> None:
+    preset = planning.preset_get(start)
+    page = editor.get(NEW, {"from": start}).content.decode()
+    assert escape(preset.basis) in page
+    assert preset.sources[0].url in page
+    assert editor.post(NEW, dict(start_values(start))).status_code == 302
+    assert latest_document() == canonical(preset.document())
+
+
+@pytest.mark.parametrize(("start", "way"), [("users", "users"), ("trace", "trace"), ("hand", "rate")])
+def test_a_scenario_can_start_from_users_a_trace_or_by_hand(editor: Client, start: str, way: str) -> None:
+    assert f'name="way.traffic" value="{way}" checked' in editor.get(NEW, {"from": start}).content.decode()
+
+
+def test_the_rate_of_a_chain_is_there_when_the_way_changes(editor: Client) -> None:
+    values = start_values("users") | {"way.traffic": ["rate"]}
+    assert editor.post(NEW, dict(values)).status_code == 302
+    assert latest_document()["traffic"]["arrival"]["mean_rps"] == 2.67
+
+
+@pytest.mark.parametrize("query", [{"from": "poetry"}, {"draft": "x"}, {"trace": "x"}, {"fitted": str(uuid.uuid4())}])
+def test_an_unknown_start_is_not_found(editor: Client, query: dict[str, str]) -> None:
+    assert editor.get(NEW, query).status_code == 404
+
+
+def test_every_step_from_users_to_requests_is_shown(editor: Client) -> None:
+    page = editor.get(NEW, {"from": "users"}).content.decode()
+    for step in ("10,000 users", "800 active", "9,600 requests/h", "2.67 req/s", "6.40 req/s"):
+        assert step in page.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_every_field_of_the_form_is_one_of_the_schema() -> None:
@@ -145,44 +179,36 @@ def test_fields_of_another_way_are_kept_but_left_out(editor: Client) -> None:
     assert set(latest_document()["model"]) == {"id", "weight_dtype", "kv_dtype"}
 
 
-def test_a_trace_file_becomes_part_of_the_scenario(editor: Client) -> None:
-    data = form_data(way__traffic="trace")
-    data["traffic.trace.csv.file"] = SimpleUploadedFile("trace.csv", TRACE.encode())
+def test_a_trace_of_the_team_becomes_part_of_the_scenario(editor: Client, user: User) -> None:
+    trace = make_trace(user, TRACE)
+    data = form_data(way__traffic="trace", traffic__trace=f"trace:{trace.pk}")
     assert editor.post(NEW, data).status_code == 302
     traffic = latest_document()["traffic"]
-    assert traffic["trace"]["csv"].startswith("timestamp")
+    assert traffic["trace"]["csv"].count("\n") == 25
     assert "prompt_tokens" not in traffic
 
 
-def test_an_uploaded_file_is_kept_while_other_fields_are_wrong(editor: Client) -> None:
-    data = form_data(way__traffic="trace", seed="-1")
-    data["traffic.trace.csv.file"] = SimpleUploadedFile("trace.csv", TRACE.encode())
-    page = editor.post(NEW, data).content.decode()
-    assert "1.5,101,20" in page
-    again = form_data(way__traffic="trace", seed="1") | {"traffic.trace.csv": [TRACE]}
-    assert editor.post(NEW, again).status_code == 302
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [(b"\xff\xfe\x00\x01", "UTF-8"), (b"", "empty"), (b"a,b\n1,2\n", "trace"), (b"\x00\x00", "")],
-    ids=["binary", "empty", "no columns", "nulls"],
-)
-def test_a_bad_trace_file_is_an_error_of_its_field(editor: Client, content: bytes, said: str) -> None:
-    data = form_data(way__traffic="trace")
-    data["traffic.trace.csv.file"] = SimpleUploadedFile("trace.csv", content)
+@pytest.mark.parametrize("reference", ["", "trace:nothing", "builtin:nothing", "kept", "trace:{}", "nonsense"])
+def test_a_trace_that_is_not_there_is_an_error_of_its_field(editor: Client, reference: str) -> None:
+    of_others = make_trace(make_user(), TRACE)
+    data = form_data(way__traffic="trace", traffic__trace=reference.format(of_others.pk))
     response = editor.post(NEW, data)
+    page = response.content.decode()
     assert response.status_code == 422
-    assert 'href="#traffic-trace-csv"' in response.content.decode()
-    assert said in response.content.decode()
+    assert 'href="#traffic-trace"' in page
+    assert "1 thing to put right" in page
 
 
-def test_a_file_over_eight_megabytes_is_refused(editor: Client) -> None:
-    data = form_data(way__traffic="trace")
-    data["traffic.trace.csv.file"] = SimpleUploadedFile("trace.csv", b"0,1,1\n" * 1_400_000)
-    response = editor.post(NEW, data)
-    assert response.status_code == 422
-    assert "larger than 8 MB" in response.content.decode()
+def test_an_edit_keeps_the_trace_of_its_scenario(editor: Client, user: User) -> None:
+    rows = [[1.5 * at, 100 + at, 20] for at in range(24)]
+    version = make_scenario(user, traffic={"trace": {"rows": rows}, "shape": {"kind": "constant"}})
+    address = f"/scenarios/{version.scenario.pk}/edit/"
+    page = editor.get(address).content.decode()
+    assert '<option value="kept" selected>' in page
+    assert "100" not in re.findall(r"<textarea.*?</textarea>", page, re.DOTALL)[0]
+    data = form_data(json.loads(version.body), name="Renamed") | {"base_number": "1"}
+    assert editor.post(address, data).status_code == 302
+    assert latest_document()["traffic"] == json.loads(version.body)["traffic"]
 
 
 def test_an_edit_makes_the_next_version(editor: Client, user: User) -> None:
@@ -220,5 +246,6 @@ def test_values_of_a_document_read_back_as_the_same_document() -> None:
     document = json.loads(planning.canonical_json(planning.parse_scenario(planning.sample_scenario())))
     fields = {name: texts for name, texts in values_of(document).items() if not name.startswith("way.")}
     fields = {name: texts for name, texts in fields.items() if not name.endswith(".kind") or "shape" in name}
+    fields.pop("traffic.trace")
     again = planning.form_to_scenario(fields)
     assert canonical(again | {"traffic": document["traffic"]}) == document

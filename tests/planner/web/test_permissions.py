@@ -17,18 +17,31 @@ OF_A_TEAM: dict[str, Address] = {
     "progress": lambda office: f"/runs/{office.queued.pk}/progress/",
     "report": lambda office: f"/reports/{office.done.pk}/",
     "json": lambda office: f"/reports/{office.done.pk}/report.json",
+    "trace": lambda office: f"/traces/{office.trace.pk}/",
 }
 FOR_EDITORS: dict[str, Address] = {
     "new": lambda office: "/scenarios/new/",
     "edit": lambda office: f"/scenarios/{office.scenario.pk}/edit/",
+    "upload a trace": lambda office: "/traces/new/",
+    "look at an upload": lambda office: f"/traces/uploads/{office.upload.pk}/",
 }
 POSTS: dict[str, Address] = {
     **FOR_EDITORS,
     "run again": lambda office: f"/scenarios/{office.scenario.pk}/run/",
     "cancel": lambda office: f"/runs/{office.queued.pk}/cancel/",
     "sample": lambda office: "/sample/",
+    "estimate": lambda office: "/scenarios/estimate/",
+    "draft": lambda office: f"/scenarios/drafts/{office.draft.pk}/",
+    "discard a draft": lambda office: f"/scenarios/drafts/{office.draft.pk}/discard/",
+    "forget an upload": lambda office: f"/traces/uploads/{office.upload.pk}/forget/",
+    "delete a trace": lambda office: f"/traces/{office.trace.pk}/delete/",
 }
-LISTS: dict[str, Address] = {"scenarios": lambda office: "/scenarios/", "catalog": lambda office: "/catalog/"}
+LISTS: dict[str, Address] = {
+    "scenarios": lambda office: "/scenarios/",
+    "traces": lambda office: "/traces/",
+    "catalog": lambda office: "/catalog/",
+}
+OF_OTHERS = ("edit", "look at an upload", "run again", "cancel", "draft", "forget an upload", "delete a trace")
 
 FOR_EVERYONE: dict[str, Address] = {"home": lambda office: "/", "lab": lambda office: "/lab/"}
 
@@ -57,12 +70,12 @@ def test_a_stranger_can_send_nothing(office: Office, address: Address) -> None:
     assert response["Location"].startswith("/sign-in/")
 
 
-@cases(OF_A_TEAM, {"edit": FOR_EDITORS["edit"]})
+@cases(OF_A_TEAM, {name: FOR_EDITORS[name] for name in ("edit", "look at an upload")})
 def test_another_team_gets_404(office: Office, address: Address) -> None:
     assert signed_in(make_user()).get(address(office)).status_code == 404
 
 
-@cases({name: POSTS[name] for name in ("edit", "run again", "cancel")})
+@cases({name: POSTS[name] for name in OF_OTHERS})
 def test_another_team_can_send_nothing(office: Office, address: Address) -> None:
     assert signed_in(make_user()).post(address(office)).status_code == 404
 
@@ -82,7 +95,8 @@ def test_a_viewer_gets_no_form(office: Office, address: Address) -> None:
 def test_a_viewer_can_send_nothing(office: Office, address: Address) -> None:
     response = signed_in(office.viewer).post(address(office))
     assert response.status_code == 403
-    office.queued.refresh_from_db()
+    for row in (office.queued, office.draft, office.upload, office.trace):
+        row.refresh_from_db()
     assert office.queued.state == "queued"
 
 
@@ -99,6 +113,23 @@ def test_a_viewer_sees_no_buttons_that_would_be_refused(office: Office) -> None:
         assert "New scenario" not in page
         assert "Cancel run" not in page
         assert "Run again" not in page
+        assert "Delete" not in page
+
+
+def test_a_colleague_cannot_reach_a_draft(office: Office) -> None:
+    client = signed_in(office.editor)
+    address = POSTS["draft"](office)
+    assert client.post(address, {"name": "Theirs now"}).status_code == 404
+    client.post(f"{address}discard/")
+    office.draft.refresh_from_db()
+    assert office.draft.name == "Half typed"
+    assert "Half typed" not in client.get("/scenarios/new/").content.decode()
+
+
+def test_a_part_that_a_page_asks_for_tells_a_stranger_apart(office: Office) -> None:
+    answer = Client().post("/scenarios/estimate/", headers={"HX-Request": "true"})
+    assert answer.status_code == 401
+    assert not answer.content
 
 
 @cases(FOR_EVERYONE)

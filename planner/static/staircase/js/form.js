@@ -6,7 +6,7 @@ const reveal = (target) => {
 };
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest(".summary-errors a");
+  const link = event.target.closest(".summary-errors a, [data-field]");
   const field = link && document.getElementById(link.hash.slice(1));
   if (!field) return;
   event.preventDefault();

@@ -1,0 +1,25 @@
+"""How the choices of select fields are called."""
+
+CHOICE_LABELS = {
+    "native": "native (as it ships)",
+    "bf16": "BF16",
+    "fp16": "FP16",
+    "fp8": "FP8",
+    "int8": "INT8",
+    "w4a16": "W4A16",
+    "fp4": "FP4",
+    "poisson": "Poisson: random, independent",
+    "gamma": "Gamma: bursty, by variation",
+    "constant": "Constant",
+    "diurnal": "Diurnal: a daily wave",
+    "business_hours": "Business hours only",
+    "working_week": "Working week",
+    "lognormal": "mean and a percentile",
+    "fixed": "one length",
+    "empirical": "observed lengths",
+    "none": "nothing",
+    "shared": "a system prompt",
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "tensorrt-llm": "TensorRT-LLM",
+}

@@ -1,0 +1,51 @@
+"""Where a new scenario starts from: a use case, users, recorded traffic, or the sample."""
+
+from typing import Any
+from uuid import UUID
+
+from planner import planning
+from planner.datasets.models import Trace
+from planner.datasets.selectors import trace_get
+from planner.teams.models import Team
+from planner.web.forms.chain import chain_of
+from planner.web.forms.values import TEAM_TRACE, TRACE, Values, values_of
+
+WAYS = {"users": "users", "trace": "trace", "hand": "rate"}
+"""Starts that are the chat's figures with another way of saying how many requests there are."""
+RATE = "traffic.arrival.mean_rps"
+
+
+def start_values(start: str) -> Values:
+    """The form's first texts: those of a preset, of a way, or of the sample. KeyError: no such start."""
+    if not start:
+        values = values_of(planning.sample_scenario())
+    elif start in WAYS:
+        values = values_of(planning.preset_get("chat").document()) | {"way.traffic": [WAYS[start]]}
+    else:
+        values = values_of(planning.preset_get(start).document())
+    if start not in _preset_ids():
+        values["name"] = ["New scenario"]
+    mean_rps = chain_of(values).mean_rps
+    if mean_rps is not None and RATE not in values:
+        values[RATE] = [f"{mean_rps:.3g}"]
+    return values
+
+
+def with_trace(values: Values, team: Team, trace_id: UUID) -> Values:
+    """The same with a trace of the team chosen. Trace.DoesNotExist."""
+    trace = trace_get(team, trace_id)
+    return values | {"way.traffic": ["trace"], TRACE: [f"{TEAM_TRACE}{trace.pk}"]}
+
+
+def with_fitted(values: Values, team: Team, trace_id: UUID) -> Values:
+    """The same with the synthetic traffic that stands for a trace. Trace.DoesNotExist: none, or none was fitted."""
+    fitted: dict[str, Any] | None = trace_get(team, trace_id).inspection["profile"]["fitted"]
+    if fitted is None:
+        raise Trace.DoesNotExist
+    laid = values_of({"traffic": fitted["traffic"]})
+    kept = {name: texts for name, texts in values.items() if not name.startswith("traffic.")}
+    return kept | {name: texts for name, texts in laid.items() if name != "way.model"}
+
+
+def _preset_ids() -> set[str]:
+    return {preset.id for preset in planning.presets()}
