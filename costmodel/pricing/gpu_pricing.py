@@ -41,7 +41,7 @@ def gpu_price(
     priced_at: date,
     *,
     override: Number | None = None,
-    provider: str | None = None,
+    providers: Sequence[str] | None = None,
     regions: Sequence[str] | None = None,
     listings: Iterable[GpuListing] | None = None,
 ) -> GpuPrice:
@@ -50,8 +50,8 @@ def gpu_price(
     Every listing has one vote: regions and instance sizes of a provider count apart, as published, and averages of
     listings, community and marketplace offers count too and are labelled. An even number of prices has the mean of
     the two middle ones. A date known to the month or year counts only if the whole month or year lies in the window.
-    `override` is the user's own price; the listings then stand beside it for comparison. `provider` and `regions`
-    narrow the listings ("us" matches "us-east-1").
+    `override` is the user's own price; the listings then stand beside it for comparison. `providers` and
+    `regions` narrow the listings ("us" matches "us-east-1").
 
     Raises PriceUnknownError when no listing remains: nothing older is used in its place.
     """
@@ -60,14 +60,14 @@ def gpu_price(
         for listing in (gpu_listings() if listings is None else listings)
         if listing.accelerator_id == accelerator_id
         and listing.on_demand_usd_per_gpu_hour is not None
-        and _matches(listing, provider, regions)
+        and _matches(listing, providers, regions)
     ]
     used = tuple(sorted((item for item in offered if in_window(item.as_of, priced_at)), key=_by_price))
     unused = tuple(sorted((item for item in offered if not in_window(item.as_of, priced_at)), key=_by_price))
     if override is not None:
         return _override_price(accelerator_id, priced_at, to_decimal(override), used, unused)
     if not used:
-        raise _unknown(accelerator_id, priced_at, unused, narrowed=provider is not None or regions is not None)
+        raise _unknown(accelerator_id, priced_at, unused, narrowed=providers is not None or regions is not None)
     prices = [_on_demand(listing) for listing in used]
     middle = median(prices)
     return GpuPrice(
@@ -118,8 +118,8 @@ def price_drift(saved_usd_per_gpu_hour: Number, saved_on: date, current: Number,
     return PriceDrift(age_days=age_days, change_ratio=change_ratio, sentence=sentence)
 
 
-def _matches(listing: GpuListing, provider: str | None, regions: Sequence[str] | None) -> bool:
-    if provider is not None and not _is_within(listing.provider, provider):
+def _matches(listing: GpuListing, providers: Sequence[str] | None, regions: Sequence[str] | None) -> bool:
+    if providers is not None and not any(_is_within(listing.provider, provider) for provider in providers):
         return False
     if regions is None:
         return True

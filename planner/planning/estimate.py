@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from costmodel import Coverage, break_even, replicas_for_peak
+from costmodel import Coverage, Parallelism, break_even, replicas_for_peak
 from costmodel.pricing.money import exact
 from planner.planning.money.bills import Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
 from planner.planning.money.break_even import against_row, stairs_of
@@ -19,7 +19,7 @@ from planner.planning.report.plain import plain
 from planner.planning.report.provenance import notes_of, provenance
 from planner.planning.report.verdict import nearest_candidate, no_fleet_verdict, verdict
 from planner.planning.schema import SCHEMA_VERSION, Scenario
-from planner.planning.search.candidates import Candidate, Job, make_job, prepare, tp_sizes
+from planner.planning.search.candidates import Candidate, Job, layouts_of, make_job, prepare
 from planner.planning.search.closed_form import capacity_rps, closed_form, lone_latencies
 from planner.planning.search.deployments import coverage_of
 from planner.planning.search.feasibility import missed_alone_reason, no_rate_reason
@@ -107,19 +107,19 @@ def _estimate(scenario: Scenario, *, only_best: bool = False) -> Estimate:
     job = make_job(scenario, lambda: None)
     gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
     hosted = hosted_bills(scenario, job.load)
-    pairs = [(gpu, tp) for gpu in gpus for tp in tp_sizes(scenario, gpu)]
-    options = _worth_trying(job, pairs) if only_best else [_option(job, prepare(job, gpu, tp)) for gpu, tp in pairs]
+    pairs = [(gpu, layout) for gpu in gpus for layout in layouts_of(job, gpu)]
+    options = _worth_trying(job, pairs) if only_best else [_option(job, prepare(job, *pair)) for pair in pairs]
     return Estimate(job, gpus, hosted, tuple(options), _best(options), cheapest(hosted))
 
 
-def _worth_trying(job: Job, pairs: Sequence[tuple[Gpu, int]]) -> list[Option]:
+def _worth_trying(job: Job, pairs: Sequence[tuple[Gpu, Parallelism]]) -> list[Option]:
     """Candidates from the cheapest replica upwards, until one replica and the spares cost more than the best fleet so
     far: no later one can be the best. All of them where none meets the targets."""
     replicas, options, least = 1 + job.scenario.billing.spare_replicas, [], None
 
-    def floor(pair: tuple[Gpu, int]) -> Fraction:
-        gpu, tp = pair
-        return exact(gpu.price.usd_per_gpu_hour) * tp * replicas * exact(job.scenario.billing.hours_per_month)
+    def floor(pair: tuple[Gpu, Parallelism]) -> Fraction:
+        gpu, layout = pair
+        return exact(gpu.price.usd_per_gpu_hour) * layout.gpus * replicas * exact(job.scenario.billing.hours_per_month)
 
     for pair in sorted(pairs, key=floor):
         if least is not None and floor(pair) > least:
@@ -141,7 +141,7 @@ def _option(job: Job, candidate: Candidate) -> Option:
     reason = missed_alone_reason(alone, len(form.sample.prompt), widest=candidate.widest)
     if reason is not None:
         return Option(replace(candidate, reason=reason), form)
-    capacity = capacity_rps(form, job.targets)
+    capacity = capacity_rps(form, job.targets) * replica.lanes
     if capacity * SIMULATED_RATIO[1] * MAX_REPLICAS < job.load.peak_rps:
         reason = no_rate_reason(capacity * SIMULATED_RATIO[1], job.load)
         return Option(replace(candidate, reason=reason), form)
@@ -149,7 +149,12 @@ def _option(job: Job, candidate: Candidate) -> Option:
     covered = coverage_of(candidate.deployment)
     size = _size(job, replica, capacity, covered)
     bill = fleet_bill(
-        job.scenario, candidate.gpu, job.load, size, gpus_per_replica=candidate.tp, capacity_rps=size.mid_rps
+        job.scenario,
+        candidate.gpu,
+        job.load,
+        size,
+        gpus_per_replica=candidate.gpus_per_replica,
+        capacity_rps=size.mid_rps,
     )
     return Option(candidate, form, capacity, size, bill, covered)
 
@@ -178,7 +183,13 @@ def _size(job: Job, replica: Replica, capacity: float, covered: Coverage) -> Siz
 def _best(options: Sequence[Option]) -> Option | None:
     """The lowest bill; of equal ones the fewer GPUs, then the smaller replicas."""
     found = [
-        (option.bill.cost.exact_usd_per_month, option.bill.cost.gpus, option.candidate.tp, option.candidate.id, option)
+        (
+            option.bill.cost.exact_usd_per_month,
+            option.bill.cost.gpus,
+            option.candidate.gpus_per_replica,
+            option.candidate.id,
+            option,
+        )
         for option in options
         if option.bill is not None
     ]

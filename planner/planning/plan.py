@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.planning.money.bills import FleetBill, Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
@@ -12,6 +12,7 @@ from planner.planning.money.sensitivity import Base, sensitivity
 from planner.planning.progress import OnProgress, Teller
 from planner.planning.report.launch_commands import engine_commands, engine_settings
 from planner.planning.report.names import candidate_name
+from planner.planning.report.owned import owned_rows
 from planner.planning.report.plain import plain
 from planner.planning.report.provenance import assumptions, notes_of, provenance
 from planner.planning.report.request_log import RequestLog, request_log
@@ -19,13 +20,15 @@ from planner.planning.report.rows import (
     candidate_row,
     cost_section,
     curve_rows,
+    layout_row,
     load_section,
     memory_section,
     slo_rows,
 )
 from planner.planning.report.verdict import nearest_candidate, no_fleet_verdict, verdict
 from planner.planning.schema import SCHEMA_VERSION, Scenario
-from planner.planning.search.candidates import Candidate, Job, evaluate, make_job, tp_sizes
+from planner.planning.search.candidates import Candidate, Job, evaluate, layouts_of, make_job
+from planner.planning.search.constraints import constraint_reason
 from planner.planning.search.intervals import Sized, sized, sized_by_simulation
 from planner.planning.search.inventory import Gpu, resolve_gpus
 from planner.planning.uncertainty.section import uncertainty_section
@@ -55,7 +58,7 @@ def plan(
     if best is None:
         report = _without_fleet(job, gpus, hosted, answers)
     else:
-        name = candidate_name(best.candidate.gpu.accelerator.id, best.candidate.tp)
+        name = candidate_name(best.candidate.gpu.accelerator.id, best.candidate.layout)
         teller.say(SEARCH_SHARE, f"Looking closer at {name}")
         report = _with_fleet(job, gpus, hosted, answers, best, teller)
         if on_requests is not None:
@@ -74,11 +77,11 @@ class Answer:
 
 
 def _search(job: Job, gpus: Sequence[Gpu], teller: Teller) -> list[Answer]:
-    pairs = [(gpu, tp) for gpu in gpus for tp in tp_sizes(job.scenario, gpu)]
+    pairs = [(gpu, layout) for gpu in gpus for layout in layouts_of(job, gpu)]
     answers = []
-    for done, (gpu, tp) in enumerate(pairs):
-        teller.say(SEARCH_SHARE * done / len(pairs), f"Sizing {candidate_name(gpu.accelerator.id, tp)}")
-        candidate = evaluate(job, gpu, tp)
+    for done, (gpu, layout) in enumerate(pairs):
+        teller.say(SEARCH_SHARE * done / len(pairs), f"Sizing {candidate_name(gpu.accelerator.id, layout)}")
+        candidate = evaluate(job, gpu, layout)
         answer = _priced(job, candidate, sized(job, candidate) if candidate.feasible else None)
         answers.append(answer)
         teller.rows.append(plain(_row(job, answer)))
@@ -89,8 +92,16 @@ def _priced(job: Job, candidate: Candidate, size: Sized | None) -> Answer:
     if size is None:
         return Answer(candidate, None, None)
     bill = fleet_bill(
-        job.scenario, candidate.gpu, job.load, size, gpus_per_replica=candidate.tp, capacity_rps=size.capacity_rps
+        job.scenario,
+        candidate.gpu,
+        job.load,
+        size,
+        gpus_per_replica=candidate.gpus_per_replica,
+        capacity_rps=size.capacity_rps,
     )
+    reason = constraint_reason(job.scenario, candidate, size, bill)
+    if reason is not None:
+        return Answer(replace(candidate, reason=reason), None, None)
     return Answer(candidate, size, bill)
 
 
@@ -100,7 +111,7 @@ def _row(job: Job, answer: Answer) -> dict[str, Any]:
 
 def _cheapest_fleet(answers: Sequence[Answer]) -> Sized | None:
     """The lowest bill; of equal ones the fewer GPUs, then the smaller replicas."""
-    found = [(a.bill.cost.exact_usd_per_month, a.bill.cost.gpus, a.candidate.tp, a.candidate.id, a.size)
+    found = [(a.bill.cost.exact_usd_per_month, a.bill.cost.gpus, a.candidate.gpus_per_replica, a.candidate.id, a.size)
              for a in answers if a.size is not None and a.bill is not None]  # fmt: skip
     return min(found, key=lambda item: item[:4])[4] if found else None
 
@@ -111,6 +122,7 @@ def _common(job: Job, hosted: Sequence[Hosted], answers: Sequence[Answer]) -> di
         "name": job.scenario.name,
         "candidates": [_row(job, answer) for answer in answers],
         "api": [api.as_dict() for api in hosted],
+        "owned": owned_rows(job, [answer.candidate for answer in answers]),
     }
 
 
@@ -188,9 +200,7 @@ def _recommended(scenario: Scenario, size: Sized, bill: FleetBill) -> dict[str, 
     return {
         "candidate": candidate.id,
         "gpu": candidate.gpu.accelerator.id,
-        "tp": candidate.tp,
-        "pp": 1,
-        "ep": 1,
+        **layout_row(candidate.layout),
         "serving_replicas": size.serving,
         "spare_replicas": scenario.billing.spare_replicas,
         "replicas": bill.cost.replicas,

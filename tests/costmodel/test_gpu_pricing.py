@@ -140,7 +140,7 @@ def test_negative_own_price_is_refused() -> None:
 
 
 def test_provider_narrows_the_listings() -> None:
-    assert gpu_price("X", PRICED_AT, provider="RunPod", listings=THREE).usd_per_gpu_hour == Decimal("3.00")
+    assert gpu_price("X", PRICED_AT, providers=["RunPod"], listings=THREE).usd_per_gpu_hour == Decimal("3.00")
 
 
 def test_region_narrows_the_listings() -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from costmodel import Parallelism
 from planner.planning import parse_scenario, plan
 from planner.planning.report.rows import slo_rows
 from planner.planning.search.candidates import evaluate, make_job
@@ -23,7 +24,7 @@ def sized_candidate(slo, *, rps=1.0):
     document["slo"] = slo
     scenario = parse_scenario(document)
     job = make_job(scenario, lambda: None)
-    return job, evaluate(job, resolve_gpus(scenario.hardware, scenario.priced_at)[0], 1)
+    return job, evaluate(job, resolve_gpus(scenario.hardware, scenario.priced_at)[0], Parallelism(tp=1))
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from costmodel import Parallelism
 from planner.planning import parse_scenario, plan
 from planner.planning.search.candidates import evaluate, make_job
 from planner.planning.search.capacity import run_at
@@ -93,7 +94,7 @@ def test_a_preempted_request_finds_its_own_blocks_again():
     document["slo"] = {"ttft_p95_ms": 60_000}
     job = make_job(parse_scenario(document), lambda: None)
     gpu = resolve_gpus(job.scenario.hardware, job.scenario.priced_at)[0]
-    replica = evaluate(job, gpu, 1).replica
+    replica = evaluate(job, gpu, Parallelism(tp=1)).replica
     assert replica.config.enable_prefix_caching
     assert run_at(replica, job.load, job.targets, 0.2, 2_000).ok
     without = replace(replica, config=replace(replica.config, enable_prefix_caching=False))

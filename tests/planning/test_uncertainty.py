@@ -6,6 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from costmodel import Parallelism
 from planner.planning import parse_scenario, plan
 from planner.planning.money.bills import cheapest, fleet_bill, hosted_bills
 from planner.planning.search.candidates import evaluate, make_job
@@ -41,7 +42,7 @@ class Setup:
         self.scenario = parse_scenario(scenario_document)
         self.job = make_job(self.scenario, lambda: None)
         gpu = resolve_gpus(self.scenario.hardware, self.scenario.priced_at)[0]
-        self.candidate = evaluate(self.job, gpu, 1)
+        self.candidate = evaluate(self.job, gpu, Parallelism(tp=1))
         self.size = sized_by_simulation(self.job, self.candidate)
         self.bill = fleet_bill(self.scenario, gpu, self.job.load, self.size, gpus_per_replica=1,
                                capacity_rps=self.size.capacity_rps)  # fmt: skip

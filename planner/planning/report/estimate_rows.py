@@ -61,7 +61,7 @@ def option_row(job: Job, option: Option, against: Hosted | None) -> dict[str, An
     row = candidate_row(job, candidate, None, None) | {
         "memory": _memory(job, candidate),
         "floors": None if option.form is None else _floors(option.form),
-        "saturation_rps": None if option.form is None else option.form.saturation_rps,
+        "saturation_rps": None if option.form is None else option.form.saturation_rps * option.form.replica.lanes,
         "usd_per_mtok": None,
         "littles_law": None,
         "cheaper_than_api": None,
@@ -71,7 +71,8 @@ def option_row(job: Job, option: Option, against: Hosted | None) -> dict[str, An
         return row
     assert option.form is not None
     assert option.coverage is not None
-    rate_rps = job.load.peak_rps / size.serving
+    lanes = option.form.replica.lanes
+    rate_rps = job.load.peak_rps / size.serving / lanes
     return row | {
         "serving_replicas": size.serving,
         "spare_replicas": job.scenario.billing.spare_replicas,
@@ -153,7 +154,7 @@ def _slo(targets: Targets, form: Form, rate_rps: float) -> list[dict[str, Any]]:
 def _binding(targets: Targets, form: Form, capacity_rps: float) -> str:
     """What limits a replica, in words."""
     beyond = capacity_rps * BEYOND
-    missed = first_missed(form, targets, beyond)
+    missed = first_missed(form, targets, beyond / form.replica.lanes)
     if missed is None:
         return "No limit was found."
     if missed == "unstable":

@@ -20,6 +20,9 @@ def engine_settings(scenario: Scenario, deployment: Deployment) -> dict[str, Any
         "name": deployment.profile.name,
         "version": deployment.profile.version,
         "tensor_parallel_size": deployment.parallelism.tp,
+        "pipeline_parallel_size": deployment.parallelism.pp,
+        "data_parallel_size": deployment.parallelism.dp,
+        "expert_parallel_size": deployment.parallelism.ep,
         "weight_dtype": deployment.weight_dtype,
         "kv_dtype": deployment.kv_dtype,
         "max_model_len": deployment.max_model_len,
@@ -40,6 +43,13 @@ def engine_commands(scenario: Scenario, deployment: Deployment) -> dict[str, str
 
 def _vllm(scenario: Scenario, deployment: Deployment) -> str:
     words = ["vllm", "serve", scenario.model.id or "MODEL", "--tensor-parallel-size", str(deployment.parallelism.tp)]
+    spread = deployment.parallelism
+    if spread.pp > 1:
+        words += ["--pipeline-parallel-size", str(spread.pp)]
+    if spread.dp > 1:
+        words += ["--data-parallel-size", str(spread.dp)]
+    if spread.ep > 1:
+        words.append("--enable-expert-parallel")
     if _converted(deployment) and deployment.weight_dtype in VLLM_QUANTIZATION:
         words += ["--quantization", VLLM_QUANTIZATION[deployment.weight_dtype]]
     if deployment.kv_dtype in VLLM_KV:
@@ -59,7 +69,14 @@ def _vllm(scenario: Scenario, deployment: Deployment) -> str:
 
 def _sglang(scenario: Scenario, deployment: Deployment) -> str:
     words = ["python", "-m", "sglang.launch_server", "--model-path", scenario.model.id or "MODEL"]
-    words += ["--tp-size", str(deployment.parallelism.tp)]
+    spread = deployment.parallelism
+    words += ["--tp-size", str(spread.tp * spread.dp)]  # SGLang counts attention-DP ranks as tensor parallel ones
+    if spread.pp > 1:
+        words += ["--pp-size", str(spread.pp)]
+    if spread.dp > 1:
+        words += ["--dp-size", str(spread.dp), "--enable-dp-attention"]
+    if spread.ep > 1:
+        words += ["--ep-size", str(spread.ep)]
     if _converted(deployment) and deployment.weight_dtype in SGLANG_QUANTIZATION:
         words += ["--quantization", SGLANG_QUANTIZATION[deployment.weight_dtype]]
     if deployment.kv_dtype in SGLANG_KV:

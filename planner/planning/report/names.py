@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from costmodel import Parallelism
 from costmodel.catalog.display_names import (
     api_model_name,
     counted,
@@ -37,9 +38,11 @@ def gpus_name(count: int, accelerator_id: str) -> str:
     return f"{count:,} × {gpu_short_name(accelerator_id)}"
 
 
-def candidate_name(accelerator_id: str, tp: int) -> str:
-    """`H100 SXM5 80 GB, TP2`: an accelerator and its tensor-parallel size."""
-    return f"{gpu_name(accelerator_id)}, TP{tp}"
+def candidate_name(accelerator_id: str, layout: Parallelism) -> str:
+    """`H100 SXM5 80 GB, TP2`: an accelerator and the sizes of its layout that are above 1, TP always."""
+    sizes = (("PP", layout.pp), ("DP", layout.dp), ("EP", layout.ep))
+    more = "".join(f" {name}{size}" for name, size in sizes if size > 1)
+    return f"{gpu_name(accelerator_id)}, TP{layout.tp}{more}"
 
 
 def hosted_name(provider: str, model: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from costmodel import replicas_for_peak
+from costmodel import Parallelism, replicas_for_peak
 from costmodel.memory.plan import MemoryPlan
 from costmodel.steptime.coverage import Coverage
 from planner.planning.money.bills import FleetBill
@@ -33,9 +33,7 @@ def candidate_row(job: Job, candidate: Candidate, size: Sized | None, bill: Flee
     row: dict[str, Any] = {
         "id": candidate.id,
         "gpu": candidate.gpu.accelerator.id,
-        "tp": candidate.tp,
-        "pp": 1,
-        "ep": 1,
+        **layout_row(candidate.layout),
         "weight_dtype": deployment.weight_dtype if deployment else None,
         "kv_dtype": deployment.kv_dtype if deployment else None,
         "feasible": candidate.feasible,
@@ -68,6 +66,11 @@ def candidate_row(job: Job, candidate: Candidate, size: Sized | None, bill: Flee
         "binding": binding(candidate),
         "coverage": coverage_row(size.coverage),
     }
+
+
+def layout_row(layout: Parallelism) -> dict[str, int]:
+    """Sizes of a replica: tensor, pipeline, expert and data parallel (attention); tp × pp × dp are its GPUs."""
+    return {"tp": layout.tp, "pp": layout.pp, "ep": layout.ep, "dp": layout.dp}
 
 
 def binding(candidate: Candidate) -> str:
@@ -136,7 +139,8 @@ def load_section(job: Job, size: Sized) -> dict[str, Any]:
     assert capacity is not None
     logs = fleet.run.logs
     summaries = [summarise(log) for log in logs]
-    share = size.serving / len(logs) * _stretch(load, logs, size.serving)
+    lanes = size.serving * _lanes(size)
+    share = lanes / len(logs) * _stretch(load, logs, lanes)
     little = [summary.littles_law for summary in summaries]
     arrivals = sum(item.arrival_rps for item in little)
     mean_s = sum(item.arrival_rps * item.mean_time_s for item in little) / arrivals
@@ -177,13 +181,18 @@ def load_section(job: Job, size: Sized) -> dict[str, Any]:
     }
 
 
-def _stretch(load: Load, logs: tuple[EventLog, ...], serving: int) -> float:
+def _lanes(size: Sized) -> int:
+    assert size.candidate.replica is not None
+    return size.candidate.replica.lanes
+
+
+def _stretch(load: Load, logs: tuple[EventLog, ...], lanes: int) -> float:
     """Rate asked for over the rate simulated: 1, but less where so few requests come that a sample of them would last
     too long and was drawn denser; they hardly meet in either, so that counts per second scale."""
     if load.is_trace:
         return 1.0
     simulated_rps = sum(len(log) / (int(log.arrival_ps[-1]) / 1e12) for log in logs) / len(logs)
-    return load.peak_rps / serving / simulated_rps
+    return load.peak_rps / lanes / simulated_rps
 
 
 def _served_rps(log: EventLog, *, steady: bool) -> float:
@@ -278,11 +287,11 @@ def curve_rows(job: Job, size: Sized) -> list[dict[str, Any]]:
     for ratio in CURVE_RATIOS:
         rate = ratio * size.capacity_rps * size.serving
         run = run_at(candidate.replica, job.load, job.targets, rate, count, replicas=size.serving)
-        rows.append(_curve_row(job, run, size.serving))
+        rows.append(_curve_row(job, run, size.serving * _lanes(size)))
     return rows
 
 
-def _curve_row(job: Job, run: Run, serving: int) -> dict[str, Any]:
+def _curve_row(job: Job, run: Run, lanes: int) -> dict[str, Any]:
     pooled: Latencies = latencies(run.logs, steady=not job.load.is_trace)
     shown = run.stable or job.load.is_trace
 
@@ -291,7 +300,7 @@ def _curve_row(job: Job, run: Run, serving: int) -> dict[str, Any]:
 
     return {
         "rps": run.rate_rps,
-        "served_tokens_per_s": summarise(run.logs[0]).output_tokens_per_s * serving,
+        "served_tokens_per_s": summarise(run.logs[0]).output_tokens_per_s * lanes,
         "ttft_p50_ms": at("ttft", 50),
         "ttft_p95_ms": at("ttft", 95),
         "tpot_p50_ms": at("tpot", 50),

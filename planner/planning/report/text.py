@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from costmodel import Parallelism
 from planner.planning.report.names import amount, candidate_name, counted, gpu_name, hosted_name
 
 Report = dict[str, Any]
@@ -30,9 +31,10 @@ def _recommended(report: Report) -> Iterator[str]:
     if best is None:
         return
     yield from _title("Fleet")
+    layout = candidate_name(best["gpu"], _layout(best)).split(", ")[-1]
     yield (
         f"{best['gpus']} × {gpu_name(best['gpu'])}: {counted(best['serving_replicas'], 'serving replica')}, "
-        f"{counted(best['spare_replicas'], 'spare')}, {counted(best['tp'], 'GPU')} each (tensor parallel)"
+        f"{counted(best['spare_replicas'], 'spare')}, {counted(_layout(best).gpus, 'GPU')} each ({layout})"
     )
     yield (
         f"Peak hour {amount(load['offered_rps'])} requests/s, {load['utilisation_ratio']:.0%} of the capacity within "
@@ -117,13 +119,17 @@ def _uncertainty(report: Report) -> Iterator[str]:
 def _candidates(report: Report) -> Iterator[str]:
     yield from _title("Candidates")
     for row in report["candidates"]:
-        name = candidate_name(row["gpu"], row["tp"])
+        name = candidate_name(row["gpu"], _layout(row))
         if row["feasible"]:
             cost = _money(row["usd_per_month"]["mid"])
             sure = f"{row['slo_probability_ratio']:.0%} sure to meet the targets"
             yield f"{name}: {counted(row['gpus'], 'GPU')}, {cost} a month, {sure}. {row['binding']}"
         else:
             yield f"{name}: out. {row['reason']['detail']} {row['reason']['nearest_change']}".rstrip()
+
+
+def _layout(row: Report) -> Parallelism:
+    return Parallelism(tp=row["tp"], pp=row["pp"], ep=row["ep"], dp=row["dp"])
 
 
 def _assumptions(report: Report) -> Iterator[str]:

@@ -33,7 +33,7 @@ def no_fleet_verdict(candidates: Sequence[Candidate], api: Hosted | None) -> dic
         sentence += f" {_api_name(api)} would cost {money(api.bill.exact_usd_per_month)} a month."
     detail = ""
     if nearest is not None and nearest.reason is not None:
-        name = candidate_name(nearest.gpu.accelerator.id, nearest.tp)
+        name = candidate_name(nearest.gpu.accelerator.id, nearest.layout)
         change = nearest.reason.nearest_change
         detail = f"Nearest is {name}: {nearest.reason.detail}" + (f" What would help: {change}" if change else "")
     return {
@@ -74,7 +74,7 @@ def verdict(
     flip = flip_gpu_price(
         api_usd_per_month=api_usd,
         replicas=bill.cost.replicas,
-        gpus_per_replica=best.tp,
+        gpus_per_replica=best.gpus_per_replica,
         hours_per_month=scenario.billing.hours_per_month,
     )
     return {
@@ -129,7 +129,7 @@ def _fleet_detail(load: Load, best: Candidate, serving: int, bill: FleetBill, es
     carry = "carries" if serving == 1 else "carry"
     how = "by the closed form; percentiles under load need a run" if estimated else "within every target"
     return (
-        f"{counted(serving, 'serving replica')} of {counted(best.tp, 'GPU')} "
+        f"{counted(serving, 'serving replica')} of {counted(best.gpus_per_replica, 'GPU')} "
         f"({gpu_name(best.gpu.accelerator.id)}) {carry} the peak hour of {amount(load.peak_rps)} requests/s {how}; "
         f"{_with(spare)} the fleet costs {money(bill.cost.exact_usd_per_month)} a month."
     )
@@ -160,7 +160,13 @@ def nearest_candidate(candidates: Sequence[Candidate]) -> Candidate | None:
     def nearness(candidate: Candidate) -> tuple[bool, bool, bool, float, int]:
         fits = candidate.memory is not None and candidate.memory.fits
         miss_ratio = candidate.reason.miss_ratio if candidate.reason else 1.0
-        return candidate.capacity is not None, candidate.replica is not None, fits, -miss_ratio, candidate.tp
+        return (
+            candidate.capacity is not None,
+            candidate.replica is not None,
+            fits,
+            -miss_ratio,
+            candidate.gpus_per_replica,
+        )
 
     return max(candidates, key=nearness, default=None)
 

@@ -44,6 +44,7 @@ def catalog_errors(data: dict[str, Any], priced_at: date | None) -> list[FieldEr
     hardware = _valid(Hardware, data.get("hardware", {}))
     if isinstance(hardware, Hardware) and priced_at is not None:
         out.extend(_gpus(hardware, priced_at))
+        out.extend(_owned(hardware))
     if isinstance(hardware, Hardware) and spec is not None:
         out.extend(_tensor_parallel(hardware, spec))
     engine = _valid(Engine, data.get("engine", {}))
@@ -124,6 +125,31 @@ def _gpus(hardware: Hardware, priced_at: date) -> Found:
         if choices and found not in asked:
             detail = f"{name} is priced but not among the accelerators to try."
             yield FieldError("unused_price", pointer(*here), show(name), ", ".join(sorted(asked)), detail)
+
+
+def _owned(hardware: Hardware) -> Found:
+    """Owned GPUs are named as those to try, so that their layouts are sized."""
+    tried = None if hardware.gpus == "any" else {_catalog_id(choice) for choice in hardware.gpus}
+    for name in hardware.owned_gpus:
+        here = ("hardware", "owned_gpus", name)
+        try:
+            found = load_catalog().accelerator(name).id
+        except UnknownIdError as error:
+            yield unknown_id(error, *here)
+            continue
+        if tried is not None and found not in tried:
+            detail = f"{name} is owned but not among the accelerators to try."
+            allowed = ", ".join(sorted(item for item in tried if item))
+            yield FieldError("owned_not_tried", pointer(*here), show(name), allowed, detail)
+
+
+def _catalog_id(choice: str | CustomAccelerator) -> str:
+    if isinstance(choice, CustomAccelerator):
+        return choice.id
+    try:
+        return load_catalog().accelerator(choice).id
+    except UnknownIdError:
+        return ""
 
 
 def _overrides(hardware: Hardware) -> set[str]:

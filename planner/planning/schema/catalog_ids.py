@@ -30,13 +30,16 @@ def _model(model: Model) -> Model:
 
 def _hardware(hardware: Hardware) -> Hardware:
     overrides = {load_catalog().accelerator(name).id: price for name, price in hardware.price_overrides.items()}
+    owned = {load_catalog().accelerator(name).id: gpus for name, gpus in hardware.owned_gpus.items()}
     if hardware.gpus == "any":
-        return hardware.model_copy(update={"price_overrides": overrides})
+        return hardware.model_copy(update={"price_overrides": overrides, "owned_gpus": owned})
     chosen: dict[str, GpuChoice] = {}
     for choice in hardware.gpus:
         named: GpuChoice = load_catalog().accelerator(choice).id if isinstance(choice, str) else choice
         chosen.setdefault(named if isinstance(named, str) else named.id, named)
-    return hardware.model_copy(update={"gpus": tuple(chosen.values()), "price_overrides": overrides})
+    return hardware.model_copy(
+        update={"gpus": tuple(chosen.values()), "price_overrides": overrides, "owned_gpus": owned}
+    )
 
 
 def _api(scenario: Scenario) -> Api:

@@ -105,6 +105,24 @@ class Hardware(Part):
         None,
         description="Tensor-parallel sizes to try; left out: 1, 2, 4 and 8, as far as they stay in one node.",
     )
+    pipeline_parallel: (
+        Annotated[tuple[Annotated[int, Range(1, 16, "stages")], ...], Field(min_length=1, max_length=8), Loose] | None
+    ) = Field(
+        None,
+        description="Pipeline stages to try; left out: 1, or the fewest nodes that hold a model beyond one node.",
+    )
+    max_gpus: Annotated[int, Range(1, 1_000_000, "GPUs")] | None = Field(
+        None, description="Quota: most GPUs of a fleet, spares included."
+    )
+    owned_gpus: Annotated[dict[ShortText, Annotated[int, Range(1, 100_000, "GPUs")]], Field(max_length=20)] = Field(
+        {}, description="GPUs that stand ready, by accelerator: the report says what they can take."
+    )
+    regions: Annotated[tuple[ShortText, ...], Field(max_length=20), Loose] = Field(
+        (), description='Regions whose listings count for the price, such as "eu" or "us-east-1"; left out: all.'
+    )
+    providers: Annotated[tuple[ShortText, ...], Field(max_length=20), Loose] = Field(
+        (), description="Renters whose listings count for the price; left out: all."
+    )
     price_overrides: Annotated[dict[ShortText, PriceOverride], Field(max_length=50)] = Field(
         {},
         description="Your own price per accelerator; else the median on-demand price of the 180 days before priced_at.",

@@ -60,6 +60,9 @@ class Billing(Part):
     hours_per_month: Annotated[float, Range(1, 744, "h")] = Field(
         730.0, description="Hours in a month (365 × 24 / 12 = 730)."
     )
+    max_usd_per_month: Annotated[float, Range(1, 1e12, "USD")] | None = Field(
+        None, description="Budget: most that the fleet may cost a month."
+    )
     spare_replicas: Annotated[int, Range(0, 1_000, "replicas")] = Field(
         1, description="Replicas beyond those that serve; paid, not counted on for the SLOs."
     )

@@ -1,4 +1,4 @@
-"""One accelerator at one tensor-parallel size: built, checked, and sized for the peak hour."""
+"""One accelerator in one layout: built, checked, and sized for the peak hour."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from planner.planning.search.feasibility import (
 )
 from planner.planning.search.fleet import Fleet, find_fleet
 from planner.planning.search.inventory import Gpu, resolve_model, resolve_profile
+from planner.planning.search.layouts import asked_layouts, further_layouts
 from planner.planning.search.replica import Replica, Tick, make_replica
 from planner.planning.search.targets import Targets, slo_targets
 from planner.planning.traffic.load import Load, scenario_load
 from simulator import SimulatorError
-
-USUAL_TP = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +32,7 @@ class Candidate:
     """A candidate as far as it got: `reason` says why it is out, and what follows it is then None."""
 
     gpu: Gpu
-    tp: int
+    layout: Parallelism
     deployment: Deployment | None = None
     memory: MemoryPlan | None = None
     reason: Reason | None = None
@@ -43,7 +42,14 @@ class Candidate:
 
     @property
     def id(self) -> str:
-        return f"{self.gpu.accelerator.id}/tp{self.tp}"
+        """Accelerator and the sizes of the layout that are above 1, TP always."""
+        sizes = (("pp", self.layout.pp), ("dp", self.layout.dp), ("ep", self.layout.ep))
+        more = "".join(f"-{name}{size}" for name, size in sizes if size > 1)
+        return f"{self.gpu.accelerator.id}/tp{self.layout.tp}{more}"
+
+    @property
+    def gpus_per_replica(self) -> int:
+        return self.layout.gpus
 
     @property
     def feasible(self) -> bool:
@@ -52,7 +58,7 @@ class Candidate:
     @property
     def widest(self) -> bool:
         """No larger tensor-parallel size fits into the node."""
-        return 2 * self.tp > self.gpu.accelerator.gpus_per_node
+        return 2 * self.layout.tp > self.gpu.accelerator.gpus_per_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +80,20 @@ def make_job(scenario: Scenario, tick: Tick) -> Job:
     return Job(scenario, model, resolve_profile(scenario), load, slo_targets(scenario.slo), tick)
 
 
-def tp_sizes(scenario: Scenario, gpu: Gpu) -> tuple[int, ...]:
-    """Sizes to try on this accelerator: those asked for, or 1, 2, 4 and 8 within a node."""
-    asked = scenario.hardware.tensor_parallel
-    if asked is not None:
-        return tuple(sorted(set(asked)))
-    return tuple(tp for tp in USUAL_TP if tp <= gpu.accelerator.gpus_per_node)
+def layouts_of(job: Job, gpu: Gpu) -> tuple[Parallelism, ...]:
+    """Layouts to try on this accelerator, those asked for or the usual ones first."""
+    asked = asked_layouts(job.scenario, gpu)
+    try:
+        deployment = _deployment(job, gpu, asked[0])
+    except DeploymentError:
+        return asked
+    return (*asked, *further_layouts(job.scenario, deployment))
 
 
-def evaluate(job: Job, gpu: Gpu, tp: int) -> Candidate:
+def evaluate(job: Job, gpu: Gpu, layout: Parallelism) -> Candidate:
     """Check in the order memory (with one sequence of the longest context), divisibility, floors, load; size the fleet
     of what is left."""
-    candidate = prepare(job, gpu, tp)
+    candidate = prepare(job, gpu, layout)
     replica = candidate.replica
     if replica is None:
         return candidate
@@ -98,26 +106,26 @@ def evaluate(job: Job, gpu: Gpu, tp: int) -> Candidate:
     return replace(candidate, reason=reason, capacity=capacity, fleet=fleet)
 
 
-def prepare(job: Job, gpu: Gpu, tp: int) -> Candidate:
+def prepare(job: Job, gpu: Gpu, layout: Parallelism) -> Candidate:
     """As far as nothing needs to be simulated: up to the replica, or to the reason why there is none."""
-    if tp > gpu.accelerator.gpus_per_node:
+    if layout.tp > gpu.accelerator.gpus_per_node:
         most = gpu.accelerator.gpus_per_node
-        detail = f"A node has {most} of these GPUs; tensor parallel {tp} would cross nodes."
-        return Candidate(gpu, tp, reason=Reason("tp_beyond_node", detail, f"Tensor parallel {most} or less."))
+        detail = f"A node has {most} of these GPUs; tensor parallel {layout.tp} would cross nodes."
+        return Candidate(gpu, layout, reason=Reason("tp_beyond_node", detail, f"Tensor parallel {most} or less."))
     try:
-        deployment = _deployment(job, gpu, tp)
+        deployment = _deployment(job, gpu, layout)
     except DeploymentError as error:
-        return Candidate(gpu, tp, reason=from_problem(error.problems[0]))
+        return Candidate(gpu, layout, reason=from_problem(error.problems[0]))
     memory = memory_of(deployment)
     reason = _before_simulation(job, deployment, memory)
     if reason is not None:
-        return Candidate(gpu, tp, deployment, memory, reason)
+        return Candidate(gpu, layout, deployment, memory, reason)
     try:
         replica = make_replica(deployment, memory, tables_of(deployment), job.load.mix, job.tick)
     except (SimulatorError, ValueError) as error:
         reason = engine_reason(error, deployment)
-        return Candidate(gpu, tp, deployment, memory, reason)
-    return Candidate(gpu, tp, deployment, memory, None, replica)
+        return Candidate(gpu, layout, deployment, memory, reason)
+    return Candidate(gpu, layout, deployment, memory, None, replica)
 
 
 def _before_simulation(job: Job, deployment: Deployment, memory: MemoryPlan) -> Reason | None:
@@ -130,13 +138,13 @@ def _before_simulation(job: Job, deployment: Deployment, memory: MemoryPlan) -> 
     return tpot_floor_reason(deployment, job.load, job.targets)
 
 
-def _deployment(job: Job, gpu: Gpu, tp: int) -> Deployment:
+def _deployment(job: Job, gpu: Gpu, layout: Parallelism) -> Deployment:
     engine, model = job.scenario.engine, job.scenario.model
     return make_deployment(
         job.model,
         gpu.accelerator,
         job.profile,
-        Parallelism(tp=tp),
+        layout,
         weight_dtype=model.weight_dtype,
         kv_dtype=model.kv_dtype,
         max_model_len=engine.max_model_len,

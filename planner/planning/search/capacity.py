@@ -73,21 +73,21 @@ def stream_count(targets: Targets, start: Estimate) -> int:
 
 def run_at(replica: Replica, load: Load, targets: Targets, rate_rps: float, count: int, *, replicas: int = 1,
            sampled: int = 1) -> Run:  # fmt: skip
-    """`sampled` of `replicas` replicas while `rate_rps` arrive at all of them together.
+    """`sampled` of the lanes of `replicas` replicas while `rate_rps` arrive at all of them together.
 
     A rate beyond the closed form's saturation is unstable even where the run is too short for the queue to show it.
     """
-    logs = []
+    logs, lanes = [], replicas * replica.lanes
     for index in range(sampled):
-        stream = replica_stream(load, rate_rps, count, replicas=replicas, replica=index)
+        stream = replica_stream(load, rate_rps, count, replicas=lanes, replica=index)
         logs.append(replica.run(stream, until_ps=int(stream.arrival_ps[-1]) + OVERTIME_PS))
     pooled = latencies(logs, steady=not load.is_trace)
     if load.is_trace:
-        growth_rps = sum(_backlog_rps(log) for log in logs) * replicas / sampled
+        growth_rps = sum(_backlog_rps(log) for log in logs) * lanes / sampled
         stable = growth_rps <= MAX_BACKLOG_RATIO * rate_rps
     else:
         verdicts = [judge_stability(log, 0.1) for log in logs]
-        growth_rps = float(np.mean([v.queue_growth_rps for v in verdicts])) * replicas
+        growth_rps = float(np.mean([v.queue_growth_rps for v in verdicts])) * lanes
         stable = all(v.verdict != "unstable" for v in verdicts)
         beyond_rps = rate_rps - estimate(replica, load.mix, None).saturation_rps * replicas
         if beyond_rps > SATURATION_TOLERANCE * rate_rps:
@@ -110,11 +110,12 @@ def find_capacity(replica: Replica, load: Load, targets: Targets, *, near_rps: f
     start = estimate(replica, load.mix, targets.step_limit_ms)
     count = stream_count(targets, start)
     first = near_rps or first_rate_rps(start)
+    sampled = replica.lanes if load.is_trace else 1
     passing: Run | None = None
     failing: Run | None = None
     rate, shrink = first, GROWTH
     for _ in range(MAX_DOUBLINGS):
-        run = run_at(replica, load, targets, rate, count)
+        run = run_at(replica, load, targets, rate, count, sampled=sampled)
         if run.ok:
             passing = run
             if failing is not None:
@@ -131,7 +132,7 @@ def find_capacity(replica: Replica, load: Load, targets: Targets, *, near_rps: f
     if passing is None or failing is None:
         return Capacity(passing.rate_rps if passing else 0.0, failing, passing, start)
     while failing.rate_rps / passing.rate_rps > PRECISION:
-        run = run_at(replica, load, targets, (passing.rate_rps * failing.rate_rps) ** 0.5, count)
+        run = run_at(replica, load, targets, (passing.rate_rps * failing.rate_rps) ** 0.5, count, sampled=sampled)
         if run.ok:
             passing = run
         else:

@@ -25,9 +25,10 @@ class Fleet:
 
 
 def fleet_run(replica: Replica, load: Load, targets: Targets, replicas: int, count: int, rate_rps: float) -> Run:
-    """The fleet at a rate, requests dealt round robin. All replicas of a trace; a sample of those of a drawn load, as
-    they do not differ but by chance."""
-    sampled = replicas if load.is_trace else min(replicas, SAMPLED_REPLICAS)
+    """The fleet at a rate, requests dealt round robin. All lanes of a trace; a sample of those of a drawn load, as they
+    do not differ but by chance."""
+    lanes = replicas * replica.lanes
+    sampled = lanes if load.is_trace else min(lanes, SAMPLED_REPLICAS)
     return run_at(replica, load, targets, rate_rps, count, replicas=replicas, sampled=sampled)
 
 
@@ -38,7 +39,11 @@ def find_fleet(replica: Replica, load: Load, targets: Targets, capacity: Capacit
     which bursts are dealt; the search then starts from the closed form.
     """
     count = stream_count(targets, capacity.estimate)
-    most = MAX_REPLICAS if load.trace_arrival_ps is None else min(MAX_REPLICAS, len(load.trace_arrival_ps))
+    most = (
+        MAX_REPLICAS
+        if load.trace_arrival_ps is None
+        else min(MAX_REPLICAS, len(load.trace_arrival_ps) // replica.lanes)
+    )
     runs: dict[int, Run] = {}
 
     def ok(replicas: int) -> bool:

@@ -95,7 +95,13 @@ def resolve_gpu(choice: str | CustomAccelerator, hardware: Hardware, priced_at: 
         return Gpu(_custom(choice), price, custom=True)
     accelerator = load_catalog().accelerator(choice)
     override = hardware.price_overrides.get(accelerator.id)
-    price = gpu_price(accelerator.id, priced_at, override=override.usd_per_gpu_hour if override else None)
+    price = gpu_price(
+        accelerator.id,
+        priced_at,
+        override=override.usd_per_gpu_hour if override else None,
+        providers=hardware.providers or None,
+        regions=hardware.regions or None,
+    )
     return Gpu(accelerator, price, custom=False)
 
 

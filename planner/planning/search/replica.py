@@ -31,11 +31,17 @@ Tick = Callable[[], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replica:
-    """Engine settings and step times of one replica. tick: see Tick."""
+    """Engine settings and step times of one replica. tick: see Tick.
+
+    lanes: schedulers in it, each with seats, pool and step times of its own: attention-DP ranks, or the micro-batches
+    of a pipeline. Config and step time are of one lane, and so is what is simulated: requests are dealt over lanes as
+    over replicas. Measured rows are compared in the same way. Ranks that wait for the slowest are in the residual.
+    """
 
     config: EngineConfig
     step_time: StepTime
     tick: Tick
+    lanes: int = 1
 
     def run(self, stream: Workload, *, until_ps: int | None = None) -> EventLog:
         """Serve a stream of requests."""
@@ -62,14 +68,15 @@ def make_replica(deployment: Deployment, memory: MemoryPlan, tables: StepTimeTab
     config = EngineConfig(
         max_num_seqs=deployment.max_num_seqs,
         max_num_batched_tokens=deployment.max_num_batched_tokens,
-        num_blocks=_pool_tokens(memory, mix) // block_size,
+        num_blocks=_pool_tokens(memory, mix) // block_size // deployment.parallelism.pp,
         max_model_len=deployment.max_model_len,
         block_size=block_size,
         enable_chunked_prefill=deployment.enable_chunked_prefill,
         enable_prefix_caching=deployment.enable_prefix_caching,
         **scheduling_fields(deployment),
     )
-    return Replica(config, simulator_step_time(tables), tick)
+    spread = deployment.parallelism
+    return Replica(config, simulator_step_time(tables), tick, spread.pp * spread.dp)
 
 
 def _pool_tokens(memory: MemoryPlan, mix: Mix) -> int:
@@ -84,8 +91,8 @@ def _pool_tokens(memory: MemoryPlan, mix: Mix) -> int:
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """Closed form of a steady replica. saturation_rps: no load beyond it can be served. start_rps: where a search for
-    the rate at a TPOT target starts, with `concurrency` sequences running. within_limit: whether any mean step meets
-    the target; where none does, the start is one sequence."""
+    the rate at a TPOT target starts, with `concurrency` sequences running in each lane. within_limit: whether any mean
+    step meets the target; where none does, the start is one sequence."""
 
     saturation_rps: float
     start_rps: float
@@ -107,7 +114,8 @@ def estimate(replica: Replica, mix: Mix, tpot_limit_ms: float | None) -> Estimat
     rates = seats / mix.output_tokens_mean / (step_ps * 1e-12)
     fast = step_ps * 1e-9 <= (tpot_limit_ms or np.inf)
     best = np.argmax(np.where(fast, rates, -1.0)) if fast.any() else np.argmin(np.abs(seats - 1))
-    return Estimate(float(rates.max()), float(rates[best]), float(seats[best]), bool(fast.any()))
+    whole = rates * replica.lanes
+    return Estimate(float(whole.max()), float(whole[best]), float(seats[best]), bool(fast.any()))
 
 
 def mean_step_ps(replica: Replica, mix: Mix, seats: FloatArray) -> FloatArray:

@@ -76,7 +76,7 @@ def _row(model: Model, known: dict[str, Driver], trial: Trial) -> dict[str, Any]
         "what": trial.what,
         "how": trial.how,
         "tells": [known[key].label for key in trial.drivers if key in known],
-        "gpu_hours": trial.gpu_hours * model.size.candidate.tp if trial.gpu_hours else 0,
+        "gpu_hours": trial.gpu_hours * model.size.candidate.gpus_per_replica if trial.gpu_hours else 0,
         "cost_usd": usd(cost),
         "decision_saves_usd": usd(decision),
         "sizing_saves_usd": usd(sizing),

@@ -1,0 +1,62 @@
+"""What GPUs that stand ready can take, whatever the load: the layout of each kind that carries most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from planner.planning.money.bills import SECONDS_PER_HOUR
+from planner.planning.search.candidates import Candidate, Job
+
+
+def owned_rows(job: Job, candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
+    """One row per accelerator owned, in the scenario's order.
+
+    As many replicas as fit, spares left out of the capacity. capacity_rps: the highest rate of the busiest hour within
+    all targets, replicas times that of one alone; mean_rps and tokens_per_month: at it, in the shape of the week.
+    """
+    return [_row(job, gpu, count, candidates) for gpu, count in job.scenario.hardware.owned_gpus.items()]
+
+
+def _row(job: Job, gpu: str, count: int, candidates: Sequence[Candidate]) -> dict[str, Any]:
+    spares = job.scenario.billing.spare_replicas
+    best: tuple[float, int, Candidate] | None = None
+    for candidate in candidates:
+        if candidate.gpu.accelerator.id != gpu or candidate.capacity is None:
+            continue
+        serving = count // candidate.gpus_per_replica - spares
+        rate = serving * candidate.capacity.rps
+        if serving > 0 and rate > 0 and (best is None or (rate, -candidate.gpus_per_replica) > best[:2]):
+            best = rate, -candidate.gpus_per_replica, candidate
+    row: dict[str, Any] = {
+        "gpu": gpu,
+        "gpus": count,
+        "candidate": None,
+        "serving_replicas": 0,
+        "spare_replicas": spares,
+        "idle_gpus": count,
+        "capacity_rps": 0.0,
+        "mean_rps": 0.0,
+        "tokens_per_month": 0,
+        "carries": False,
+        "sentence": f"{count:,} of these GPUs hold no replica that meets the targets, spares left out.",
+    }
+    if best is None:
+        return row
+    rate, _, candidate = best
+    load, each = job.load, candidate.gpus_per_replica
+    serving = count // each - spares
+    mean_rps = rate * load.mean_rps / load.peak_rps
+    tokens = load.mix.prompt_tokens_mean + load.mix.output_tokens_mean
+    carries = rate >= load.peak_rps
+    word = "carry the load" if carries else f"carry {rate / load.peak_rps:.0%} of the load"
+    return row | {
+        "candidate": candidate.id,
+        "serving_replicas": serving,
+        "idle_gpus": count - (serving + spares) * each,
+        "capacity_rps": rate,
+        "mean_rps": mean_rps,
+        "tokens_per_month": round(mean_rps * SECONDS_PER_HOUR * job.scenario.billing.hours_per_month * tokens),
+        "carries": carries,
+        "sentence": f"{count:,} of these GPUs {word}: {rate:.3g} requests/s in the peak hour within all targets.",
+    }
