@@ -47,6 +47,7 @@ REPORT_KEYS = {
     "memory": (["object", "null"], "The memory subtraction, line by line in GiB."),
     "cost": (["object", "null"], "Monthly lines and USD per million tokens."),
     "api": ("array", "The bill of each hosted model for the same tokens."),
+    "owned": ("array", "What the GPUs that the scenario owns can take within the targets."),
     "break_even": (["object", "null"], "The cost staircase and its crossings."),
     "curves": ("array", "The recommended fleet at rising load."),
     "sensitivity": ("array", "What the saving becomes when one assumption changes."),
