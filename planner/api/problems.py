@@ -39,6 +39,7 @@ METHOD_NOT_ALLOWED = Kind("method-not-allowed", 405, "This address does not take
 NOT_ACCEPTABLE = Kind("not-acceptable", 406, "None of the accepted formats is offered here")
 NO_REPORT = Kind("no-report", 409, "The run has no report")
 VERSION_CONFLICT = Kind("version-conflict", 412, "A newer version was saved meanwhile")
+LAST_OWNER = Kind("last-owner", 409, "The team would be left without an owner")
 BODY_TOO_LARGE = Kind("body-too-large", 413, "The body is too large")
 TOO_MANY_ROWS = Kind("too-many-rows", 413, "The list is too long for one answer")
 UNSUPPORTED_MEDIA_TYPE = Kind("unsupported-media-type", 415, "The body must be JSON")
@@ -59,6 +60,7 @@ KINDS: tuple[Kind, ...] = (
     NOT_ACCEPTABLE,
     NO_REPORT,
     VERSION_CONFLICT,
+    LAST_OWNER,
     BODY_TOO_LARGE,
     TOO_MANY_ROWS,
     UNSUPPORTED_MEDIA_TYPE,

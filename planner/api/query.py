@@ -132,6 +132,19 @@ class ShareLinkListQuery(TimedQuery):
     run_id: UUID | None = Field(None, description="Only links to the report of this run.")
 
 
+_Stored = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
+"""What is compared with text in the database, which holds no NUL."""
+
+
+class AuditQuery(TimedQuery):
+    """Which changes."""
+
+    action: _Stored | None = Field(None, description="Only this action, such as member.joined.")
+    actor: _Stored | None = Field(None, description="Only changes by the person with this address.")
+    object_kind: _Stored | None = Field(None, description="Only changes to things of this kind.")
+    object_id: _Stored | None = Field(None, description="Only changes to the thing of this id.")
+
+
 class ReportQuery(Query):
     """Which sections of a report."""
 

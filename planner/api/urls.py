@@ -21,6 +21,8 @@ from planner.api.views.scenarios import ScenarioCheck, ScenarioItem, ScenarioLis
 from planner.api.views.service import Manual, OpenApiDocument, Spreadsheets, UnknownAddress
 from planner.api.views.share_links import ShareLinkItem, ShareLinks
 from planner.api.views.sheets import SheetEstimate, SheetLink, SheetLinks
+from planner.api.views.team_access import InvitationItem, InvitationList, TokenItem, TokenList
+from planner.api.views.teams import AuditList, MemberItem, MemberList, TeamItem, TeamList
 from planner.api.views.traces import (
     TraceForScenario,
     TraceItem,
@@ -85,6 +87,15 @@ urlpatterns: list[URLPattern] = [
     *_both("webhooks/<uuid:webhook_id>/enable", WebhookEnable, "webhook-enable"),
     *_both("webhooks/<uuid:webhook_id>/deliveries", WebhookDeliveries, "webhook-deliveries"),
     *_both("webhooks/<uuid:webhook_id>/deliveries/<uuid:delivery_id>", WebhookDelivery, "webhook-delivery"),
+    *_both("teams", TeamList, "teams"),
+    *_both("teams/<uuid:team_id>", TeamItem, "team"),
+    *_both("teams/<uuid:team_id>/members", MemberList, "team-members"),
+    *_both("teams/<uuid:team_id>/members/<int:user_id>", MemberItem, "team-member"),
+    *_both("teams/<uuid:team_id>/invitations", InvitationList, "team-invitations"),
+    *_both("teams/<uuid:team_id>/invitations/<uuid:invitation_id>", InvitationItem, "team-invitation"),
+    *_both("teams/<uuid:team_id>/tokens", TokenList, "team-tokens"),
+    *_both("teams/<uuid:team_id>/tokens/<int:token_id>", TokenItem, "team-token"),
+    *_both("teams/<uuid:team_id>/audit", AuditList, "team-audit"),
     *_both("sheets/estimate", SheetEstimate, "sheet-estimate"),
     *_both("sheets/links", SheetLinks, "sheet-links"),
     *_both("sheets/links/<int:link_id>", SheetLink, "sheet-link"),

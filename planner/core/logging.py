@@ -8,8 +8,7 @@ from planner.core.context import request_id
 _SECRETS = (
     (re.compile(r"\bst([cl])_([0-9a-f]{12})_[0-9a-f]+"), r"st\1_\2_***"),  # tokens; the prefix says which one
     (re.compile(r"\bwhsec_[A-Za-z0-9+/=]+"), "whsec_***"),
-    (re.compile(r"(/sign-in/link/)[^/\s\"'?]+"), r"\1***"),
-    (re.compile(r"(/shared/)[^/\s\"'?]+"), r"\1***"),
+    (re.compile(r"(/(?:sign-in/link|shared|join|password)/)[^/\s\"'?]+"), r"\1***"),
     (re.compile(r"([?&]token=)[^&\s\"']+"), r"\1***"),
     (re.compile(r"(\w://[^:/@\s]*):[^@/\s]+@"), r"\1:***@"),  # passwords in addresses of databases and brokers
     (re.compile(r"(?i)(authorization['\"]?\s*[:=]\s*['\"]?\w+\s+)[^\s'\",]+"), r"\1***"),

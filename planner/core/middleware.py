@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from planner.core.context import request_id
+from planner.core.context import request_id, via_token
 
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
@@ -20,9 +20,11 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         given = request.headers.get("X-Request-Id", "")
         token = request_id.set(given if _ACCEPTED.fullmatch(given) else uuid.uuid4().hex)
+        came_with = via_token.set("")
         try:
             response = self.get_response(request)
             response["X-Request-Id"] = request_id.get()
             return response
         finally:
             request_id.reset(token)
+            via_token.reset(came_with)

@@ -5,13 +5,14 @@ from planner.runs.models import Run
 from planner.runs.services import run_submit
 from planner.scenarios.models import ScenarioVersion
 from planner.scenarios.services import scenario_create
-from planner.teams.models import User
+from planner.teams.models import Team, User
 from planner.teams.selectors import current_team
 
 
-def sample_submit(*, user: User) -> Run:
-    """Saves the sample scenario in the user's team unless it is there, and starts its run unless it already ran."""
-    team = current_team(user)
+def sample_submit(*, user: User, team: Team | None = None) -> Run:
+    """Saves the sample scenario in a team (left out: the user's first) unless it is there, and starts its run unless it
+    already ran."""
+    team = team or current_team(user)
     if team is None:
         raise ValueError(f"{user} belongs to no team")
     parsed = planning.parse_scenario(planning.sample_scenario())

@@ -13,7 +13,7 @@ from planner.scenarios.search import words_of
 from planner.scenarios.selectors import version_newest
 from planner.scenarios.services import scenario_create
 from planner.teams.models import Role, Team, User
-from planner.teams.rules import can_edit, role_of
+from planner.teams.rules import Action, allows, role_of
 
 MOST_TAGS = 20
 COPY = " (copy)"
@@ -78,7 +78,7 @@ def scenario_copy(*, version: ScenarioVersion, team: Team, user: User, name: str
     PermissionDenied: the user may not write there. planning.ScenarioInvalid: what was saved under an earlier catalog
     or schema is no longer valid, or the name is too long. ValidationError: the note is too long.
     """
-    if not can_edit(role_of(user, team)):
+    if not allows(role_of(user, team), Action.EDIT):
         raise PermissionDenied("You may not save scenarios in that team.")
     same_team = version.scenario.team_id == team.pk
     document = version.document

@@ -44,6 +44,9 @@ class Team(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=120)
     created_at = models.DateTimeField(auto_now_add=True)
+    defaults = models.JSONField(
+        default=dict, blank=True, help_text="Billing and engine of scenarios that say nothing of them."
+    )
     members = models.ManyToManyField(User, through="Membership", related_name="teams")
 
     def __str__(self) -> str:
@@ -95,8 +98,10 @@ class Secret(models.Model):
 
 
 class ApiToken(Secret):
-    """An API token: `stc_<prefix>_<secret>`, sent in a header."""
+    """An API token: `stc_<prefix>_<secret>`, sent in a header. A person's ends with their membership; one of the team
+    stays when its maker leaves."""
 
+    of_team = models.BooleanField(default=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="tokens")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
     scope = models.CharField(max_length=5, choices=Scope.choices)
@@ -127,3 +132,82 @@ class SignInLink(models.Model):
 
     def __str__(self) -> str:
         return f"link for {self.user}"
+
+
+class Invitation(models.Model):
+    """A link that lets one person in with a role: used once, by whoever has it or only by the stated address."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=10, choices=Role.choices)
+    email = models.EmailField(blank=True, help_text="The only address that may use it; empty: any.")
+    secret_sha256 = models.CharField(max_length=64, unique=True)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+    used_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+
+    def __str__(self) -> str:
+        return f"invitation to {self.team} as {self.role}"
+
+
+class PasswordLink(models.Model):
+    """A link with which one person sets a new password, once. `team` is whose owner made it; null: the operator."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="password_links")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, null=True, related_name="+")
+    secret_sha256 = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"new password for {self.user}"
+
+
+class AppendOnly(Exception):  # noqa: N818 - the name says what is the case
+    """A row of the audit log was to be changed or removed."""
+
+
+class AuditQuerySet(models.QuerySet["AuditEvent"]):
+    """Rows can be added and read. Only with their team do they go, by the database's own cascade."""
+
+    def update(self, **kwargs: Any) -> int:
+        raise AppendOnly
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        raise AppendOnly
+
+
+class AuditEvent(models.Model):
+    """Who did what to which thing. Names are kept as they were, so that rows outlive what they speak of."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="audit_events")
+    actor = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    actor_label = models.CharField(max_length=254, help_text="Their address at the time; empty: nobody signed in.")
+    via = models.CharField(max_length=40, blank=True, help_text="Prefix of the token; empty: pages or a command.")
+    action = models.CharField(max_length=60)
+    object_kind = models.CharField(max_length=40, blank=True)
+    object_id = models.CharField(max_length=64, blank=True)
+    object_label = models.CharField(max_length=254, blank=True)
+    details = models.JSONField(default=dict, blank=True)
+    request_id = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = AuditQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["team", "-created_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.actor_label} {self.action} {self.object_label}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if not self._state.adding:
+            raise AppendOnly
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        raise AppendOnly

@@ -1,6 +1,5 @@
 """Writes about people, teams and what lets them in."""
 
-import hashlib
 import hmac
 import secrets
 from datetime import datetime, timedelta
@@ -11,6 +10,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from planner.teams.audit import record
+from planner.teams.hashing import sha256_of
 from planner.teams.models import ApiToken, LinkToken, Membership, Role, SignInLink, Team, User
 
 TOKEN_MARK = "stc"  # noqa: S105 - the public start of every token, so that leaks can be searched for
@@ -18,11 +19,6 @@ LINK_MARK = "stl"
 AnyToken = TypeVar("AnyToken", ApiToken, LinkToken)
 SIGN_IN_LINK_LIFE = timedelta(minutes=30)
 LAST_USED_STEP = timedelta(minutes=1)
-
-
-def _sha256(secret: str) -> str:
-    """A plain hash is enough: the secrets are random and long, so guessing them is as hard as guessing the hash."""
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 @transaction.atomic
@@ -38,19 +34,26 @@ def user_create(*, email: str, password: str, name: str = "", is_staff: bool = F
 
 
 def token_create(
-    *, team: Team, user: User, scope: str, name: str = "", expires_at: datetime | None = None
+    *,
+    team: Team,
+    user: User,
+    scope: str,
+    name: str = "",
+    expires_at: datetime | None = None,
+    of_team: bool = False,
 ) -> tuple[ApiToken, str]:
     """Makes a token and returns it with its text, which is shown this once and never stored.
 
-    ValidationError: unknown scope, name too long.
+    of_team: it is not `user`'s, who only makes it, but the team's. ValidationError: unknown scope, name too long.
     """
-    return _create(ApiToken(team=team, user=user, name=name, scope=scope, expires_at=expires_at), TOKEN_MARK, 20)
+    token = ApiToken(team=team, user=user, name=name, scope=scope, expires_at=expires_at, of_team=of_team)
+    return _create(token, TOKEN_MARK, 20)
 
 
 def token_authenticate(text: str) -> ApiToken | None:
     """The live token of this text, with team and user loaded; None when it is not one (no reason is given away).
 
-    A token is live until it expires or is revoked, and only while its user is active and in its team.
+    A token is live until it expires or is revoked; a person's only while they are active and in its team.
     """
     return _authenticate(ApiToken, TOKEN_MARK, text)
 
@@ -70,13 +73,34 @@ def link_token_authenticate(text: str) -> LinkToken | None:
     return _authenticate(LinkToken, LINK_MARK, text)
 
 
+@transaction.atomic
 def _create(token: AnyToken, mark: str, secret_bytes: int) -> tuple[AnyToken, str]:
     """Gives a new token its prefix and secret, and keeps of the secret only the hash."""
     secret = secrets.token_hex(secret_bytes)
-    token.prefix, token.secret_sha256 = secrets.token_hex(6), _sha256(secret)
+    token.prefix, token.secret_sha256 = secrets.token_hex(6), sha256_of(secret)
     token.full_clean()
     token.save()
+    details = {
+        "prefix": token.prefix,
+        "scope": getattr(token, "scope", "sheets"),
+        "expires": str(token.expires_at or ""),
+    }
+    record(
+        team=token.team,
+        actor=token.user,
+        action="token.made",
+        thing=token,
+        kind=_kind(token),
+        label=token.name or token.prefix,
+        details=details,
+    )
     return token, f"{mark}_{token.prefix}_{secret}"
+
+
+def _kind(token: ApiToken | LinkToken) -> str:
+    if isinstance(token, LinkToken):
+        return "link token"
+    return "team token" if token.of_team else "personal token"
 
 
 def _authenticate(kind: type[AnyToken], mark: str, text: str) -> AnyToken | None:
@@ -84,8 +108,8 @@ def _authenticate(kind: type[AnyToken], mark: str, text: str) -> AnyToken | None
     given, _, rest = text.partition("_")
     prefix, _, secret = rest.partition("_")
     token = kind._default_manager.select_related("team", "user").filter(prefix=prefix).first()
-    known_sha256 = token.secret_sha256 if token else _sha256("")
-    matches = hmac.compare_digest(known_sha256, _sha256(secret))
+    known_sha256 = token.secret_sha256 if token else sha256_of("")
+    matches = hmac.compare_digest(known_sha256, sha256_of(secret))
     if token is None or given != mark or not matches or not _is_live(token):
         return None
     _note_use(token)
@@ -94,7 +118,11 @@ def _authenticate(kind: type[AnyToken], mark: str, text: str) -> AnyToken | None
 
 def _is_live(token: ApiToken | LinkToken) -> bool:
     expired = token.expires_at is not None and token.expires_at <= timezone.now()
-    if expired or token.revoked_at is not None or not token.user.is_active:
+    if expired or token.revoked_at is not None:
+        return False
+    if isinstance(token, ApiToken) and token.of_team:
+        return True
+    if not token.user.is_active:
         return False
     return Membership.objects.filter(team=token.team, user=token.user).exists()
 
@@ -107,9 +135,20 @@ def _note_use(token: ApiToken | LinkToken) -> None:
         type(token)._default_manager.filter(unseen, pk=token.pk).update(last_used_at=now)
 
 
-def token_revoke(*, token: ApiToken | LinkToken) -> None:
+@transaction.atomic
+def token_revoke(*, token: ApiToken | LinkToken, actor: User | None = None) -> None:
     """Ends a token; ending it twice changes nothing."""
-    type(token)._default_manager.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+    live = type(token)._default_manager.filter(pk=token.pk, revoked_at=None)
+    if live.update(revoked_at=timezone.now()):
+        record(
+            team=token.team,
+            actor=actor,
+            action="token.revoked",
+            thing=token,
+            kind=_kind(token),
+            label=token.name or token.prefix,
+            details={"prefix": token.prefix},
+        )
 
 
 def sign_in_link_create(*, user: User, next_path: str) -> str:
@@ -122,7 +161,7 @@ def sign_in_link_create(*, user: User, next_path: str) -> str:
     secret = secrets.token_urlsafe(32)
     SignInLink.objects.create(
         user=user,
-        secret_sha256=_sha256(secret),
+        secret_sha256=sha256_of(secret),
         next_path=next_path,
         expires_at=timezone.now() + SIGN_IN_LINK_LIFE,
     )
@@ -133,6 +172,6 @@ def sign_in_link_use(*, secret: str) -> SignInLink | None:
     """Uses a link up and returns it with its user; None when unknown, used, expired, or its user is not active."""
     now = timezone.now()
     usable = SignInLink.objects.filter(used_at=None, expires_at__gt=now, user__is_active=True)
-    if not usable.filter(secret_sha256=_sha256(secret)).update(used_at=now):
+    if not usable.filter(secret_sha256=sha256_of(secret)).update(used_at=now):
         return None
-    return SignInLink.objects.select_related("user").get(secret_sha256=_sha256(secret))
+    return SignInLink.objects.select_related("user").get(secret_sha256=sha256_of(secret))

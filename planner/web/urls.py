@@ -2,7 +2,24 @@
 
 from django.urls import URLPattern, path
 
-from planner.web.views import auth, catalog, drafts, home, lab, reports, runs, scenario_form, scenarios, traces
+from planner.web.views import (
+    account,
+    audit,
+    auth,
+    catalog,
+    drafts,
+    home,
+    invitations,
+    lab,
+    reports,
+    runs,
+    scenario_form,
+    scenarios,
+    team,
+    team_ending,
+    tokens,
+    traces,
+)
 
 urlpatterns: list[URLPattern] = [
     path("", home.home, name="home"),
@@ -31,4 +48,24 @@ urlpatterns: list[URLPattern] = [
     path("traces/<uuid:trace_id>/delete/", traces.delete, name="trace-delete"),
     path("catalog/", catalog.catalog, name="catalog"),
     path("lab/", lab.lab, name="lab"),
+    path("team/", team.team, name="team"),
+    path("team/name/", team.rename, name="team-name"),
+    path("team/audit/", audit.log, name="team-audit"),
+    path("team/export/", team_ending.export, name="team-export"),
+    path("team/delete/", team_ending.delete, name="team-delete"),
+    path("team/leave/", team.leave, name="team-leave"),
+    path("team/members/<int:member_id>/role/", team.member_role, name="member-role"),
+    path("team/members/<int:member_id>/remove/", team.member_remove, name="member-remove"),
+    path("team/members/<int:member_id>/password-link/", team.member_password_link, name="member-password-link"),
+    path("team/invitations/", invitations.create, name="invitation-create"),
+    path("team/invitations/<uuid:invitation_id>/revoke/", invitations.revoke, name="invitation-revoke"),
+    path("team/tokens/", tokens.create, name="token-create"),
+    path("team/tokens/<int:token_id>/revoke/", tokens.revoke, name="token-revoke"),
+    path("team/link-tokens/<int:token_id>/revoke/", tokens.revoke_link, name="link-token-revoke"),
+    path("join/<str:secret>/", invitations.join, name="join"),
+    path("account/", account.account, name="account"),
+    path("account/name/", account.rename, name="account-name"),
+    path("account/password/", account.change_password, name="account-password"),
+    path("account/teams/", account.new_team, name="team-new"),
+    path("password/<str:secret>/", account.password_link, name="password-link"),
 ]

@@ -10,13 +10,16 @@ from planner.api.access import Caller
 from planner.api.renderers import Csv, Json, Xlsx
 from planner.api.throttles import limit_headers
 from planner.teams.models import Scope
+from planner.teams.rules import Action
 
 
 class ApiView(APIView):
-    """A view of the caller's team. `scopes` names the scope per method; reading is the default."""
+    """A view of the caller's team. `scopes` names the scope per method, reading is the default; `actions` names what a
+    method does where the scope alone does not tell which roles may."""
 
     scopes: ClassVar[dict[str, Scope]] = {}
-    http_method_names = ["get", "head", "post", "delete"]
+    actions: ClassVar[dict[str, Action]] = {}
+    http_method_names = ["get", "head", "post", "patch", "delete"]
     caller: Caller
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:

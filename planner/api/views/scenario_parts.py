@@ -169,6 +169,8 @@ class CommentItem(ScenarioView):
         comment = comments_of(self.scenario(scenario_id)).filter(pk=comment_id).first()
         if comment is None:
             raise NotFound("The scenario has no such comment.")
+        if not self.caller.is_person:
+            raise PermissionDenied("A token of the team takes back no comments: they are of people.")
         comment_delete(comment=comment, user=self.caller.user)
         return HttpResponse(status=204)
 

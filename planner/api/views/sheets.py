@@ -24,7 +24,7 @@ from planner.api.small_body import read_body
 from planner.api.views.base import ApiView, ListView
 from planner.api.wire import Fault, LinkCreated, LinkRequest, LinkSummary
 from planner.teams.models import LinkToken, Scope
-from planner.teams.selectors import link_tokens_of
+from planner.teams.selectors import link_tokens_of, numbered_get
 from planner.teams.services import link_token_create, token_revoke
 
 PATH = "/api/v1/sheets/links"
@@ -77,10 +77,11 @@ class SheetLink(ApiView):
     @extend_schema(**openapi.LINK_REVOKE)
     def delete(self, request: Request, link_id: int) -> HttpResponse:
         read_query(request, NoQuery)
-        row = LinkToken.objects.filter(team=self.caller.team, pk=link_id).first()
-        if row is None:
-            raise NotFound("The team has no such link token.")
-        token_revoke(token=row)
+        try:
+            row = numbered_get(LinkToken, self.caller.team, link_id)
+        except LinkToken.DoesNotExist:
+            raise NotFound("The team has no such link token.") from None
+        token_revoke(token=row, actor=self.caller.user)
         return HttpResponse(status=204)
 
 

@@ -48,5 +48,5 @@ def _first_report(rows: list[ScenarioRow]) -> dict[str, Any]:
 def sample_run(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Save and run the sample for the team."""
     must_run(visit)
-    run: Run = sample_submit(user=visit.user)
+    run: Run = sample_submit(user=visit.user, team=visit.team)
     return redirect("report" if run.state == State.DONE else "run", run_id=run.pk)

@@ -14,6 +14,7 @@ from planner.reports.models import ShareLink
 from planner.reports.tables import TABLES
 from planner.runs.models import Run
 from planner.scenarios.upkeep import comment_add
+from planner.teams.invitations import invitation_create
 from planner.teams.models import ApiToken, Role, User
 from planner.teams.services import link_token_create, token_create, token_revoke
 from planner.webhooks.services import webhook_ping
@@ -36,7 +37,7 @@ from tests.planner.api.support import Api, problem
 @dataclass(frozen=True)
 class Endpoint:
     """`path` may hold {run} or {scenario}, and `body` may be made of them; `needs` is the scope; `ok` what an allowed
-    caller gets."""
+    caller gets; `roles` who may: of none named, viewers what only reads, editors all."""
 
     method: str
     path: str
@@ -44,12 +45,20 @@ class Endpoint:
     ok: int
     body: Any = None
     headers: tuple[tuple[str, str], ...] = ()
+    roles: tuple[str, ...] | None = None
+
+    def allows(self, role: str) -> bool:
+        if self.roles is not None:
+            return role in self.roles
+        return self.needs == "read" or role != "viewer"
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
 
 
 ANY = (("If-Match", "*"),)
+OWNERS = ("owner",)
+EVERYONE = ("owner", "editor", "viewer")
 ENDPOINTS = [
     Endpoint("GET", "/runs", "read", 200),
     Endpoint("POST", "/runs", "run", 202, scenario_dict(name="Another")),
@@ -72,7 +81,6 @@ ENDPOINTS = [
     Endpoint("PUT", "/scenarios/{scenario}/tags", "write", 200, {"tags": ["eu"]}),
     Endpoint("GET", "/scenarios/{scenario}/comments", "read", 200),
     Endpoint("POST", "/scenarios/{scenario}/comments", "write", 201, {"text": "Looks right."}),
-    Endpoint("DELETE", "/scenarios/{scenario}/comments/{comment}", "write", 204),
     Endpoint("GET", "/comparisons?of={scenario},run:{run}", "read", 200),
     Endpoint(
         "POST", "/comparisons", "read", 200, lambda things: {"of": [str(things["scenario"]), f"run:{things['run']}"]}
@@ -81,6 +89,7 @@ ENDPOINTS = [
     Endpoint("POST", "/share-links", "write", 422, lambda things: {"run_id": str(things["run"])}),  # it is not done
     Endpoint("GET", "/share-links/{share}", "read", 200),
     Endpoint("DELETE", "/share-links/{share}", "write", 204),
+    Endpoint("DELETE", "/scenarios/{scenario}/comments/{comment}", "write", 204, roles=OWNERS),  # or its author
     Endpoint("POST", "/scenarios/validate", "read", 200, scenario_dict()),
     Endpoint("POST", "/estimates", "read", 200, scenario_dict()),
     Endpoint("POST", "/estimates/batch", "read", 200, {"rows": [QUESTION]}),
@@ -109,6 +118,19 @@ ENDPOINTS = [
     Endpoint("POST", "/webhooks/{webhook}/enable", "write", 200),
     Endpoint("GET", "/webhooks/{webhook}/deliveries", "write", 200),
     Endpoint("GET", "/webhooks/{webhook}/deliveries/{delivery}", "write", 200),
+    Endpoint("GET", "/teams", "read", 200),
+    Endpoint("GET", "/teams/{team}", "read", 200),
+    Endpoint("PATCH", "/teams/{team}", "write", 200, {"name": "Renamed"}, roles=OWNERS),
+    Endpoint("GET", "/teams/{team}/members", "read", 200),
+    Endpoint("PATCH", "/teams/{team}/members/{user}", "write", 200, {"role": "viewer"}, roles=OWNERS),
+    Endpoint("DELETE", "/teams/{team}/members/{user}", "write", 204, roles=OWNERS),
+    Endpoint("GET", "/teams/{team}/invitations", "read", 200),
+    Endpoint("POST", "/teams/{team}/invitations", "write", 201, {"role": "viewer"}, roles=OWNERS),
+    Endpoint("DELETE", "/teams/{team}/invitations/{invitation}", "write", 204, roles=OWNERS),
+    Endpoint("GET", "/teams/{team}/tokens", "read", 200),
+    Endpoint("POST", "/teams/{team}/tokens", "write", 201, {"scope": "read"}, roles=EVERYONE),
+    Endpoint("DELETE", "/teams/{team}/tokens/{token}", "write", 204, roles=OWNERS),
+    Endpoint("GET", "/teams/{team}/audit", "read", 200),
     *(
         Endpoint("GET", f"/catalog/{kind}", "read", 200)
         for kind in ("accelerators", "models", "gpu-prices", "api-prices")
@@ -125,12 +147,17 @@ def things(user: User) -> dict[str, Any]:
     link, _ = link_token_create(team=team_of(user), user=user)
     webhook, _ = make_webhook(user)
     run = make_run(user)
+    colleague = add_member(team_of(user))
     share = ShareLink.objects.create(team=run.team, run=run, expires_at=timezone.now() + timedelta(days=1))
     return {
         "webhook": webhook.pk,
         "delivery": webhook_ping(webhook=webhook).pk,
         "run": run.pk,
         "share": share.pk,
+        "team": team_of(user).pk,
+        "user": colleague.pk,
+        "invitation": invitation_create(team=team_of(user), actor=user, role=Role.VIEWER)[0].pk,
+        "token": make_token(colleague)[0].pk,
         "scenario": (scenario := make_scenario(user).scenario).pk,
         "comment": comment_add(scenario=scenario, user=user, text="First.").pk,
         "link": link.pk,
@@ -192,14 +219,27 @@ def test_the_scope_decides(endpoint: Endpoint, scope: str, user: User, things: d
 
 
 @each
-def test_a_viewer_reads_and_no_more(endpoint: Endpoint, user: User, things: dict[str, Any]) -> None:
-    viewer = add_member(team_of(user), Role.VIEWER)
-    response = send(Api(make_token(viewer)[1]), endpoint, things)
-    if endpoint.needs == "read":
+@pytest.mark.parametrize("role", ["viewer", "editor"])
+def test_the_role_decides(endpoint: Endpoint, role: str, user: User, things: dict[str, Any]) -> None:
+    member = add_member(team_of(user), Role(role))
+    response = send(Api(make_token(member)[1]), endpoint, things)
+    if endpoint.allows(role):
         assert response.status_code == endpoint.ok, response.content
     else:
         problem(response, 403, "forbidden")
         assert Run.objects.get().cancel_requested is False
+
+
+@each
+def test_a_token_of_the_team_is_an_editors_without_a_person(
+    endpoint: Endpoint, user: User, things: dict[str, Any]
+) -> None:
+    _, text = token_create(team=team_of(user), user=user, scope="write", of_team=True)
+    response = send(Api(text), endpoint, things)
+    if endpoint.allows("editor") and endpoint.roles is not EVERYONE:
+        assert response.status_code == endpoint.ok, response.content
+    else:
+        problem(response, 403, "forbidden")
 
 
 @each
@@ -211,6 +251,8 @@ def test_another_team_sees_nothing(endpoint: Endpoint, user: User, things: dict[
         assert Run.objects.get().cancel_requested is False
     elif callable(endpoint.body):
         assert response.status_code in (404, 422), response.content
+    elif endpoint.path == "/teams":
+        assert str(things["team"]) not in response.content.decode()
     elif endpoint.method == "GET" and not endpoint.path.startswith(OF_NO_TEAM):
         assert response.json()["items"] == []
 

@@ -4,6 +4,7 @@ from django.core.exceptions import ValidationError
 
 from planner.teams import rules
 from planner.teams.models import Membership, Role, Scope, User
+from planner.teams.rules import Action
 from planner.teams.selectors import current_team, teams_of
 from tests.factories import PASSWORD, add_member, make_user, team_of
 
@@ -54,18 +55,26 @@ def test_a_stranger_has_no_role() -> None:
     assert rules.role_of(make_user(), team_of(make_user())) is None
 
 
+@pytest.mark.parametrize("action", Action)
+def test_an_owner_may_do_everything_and_a_stranger_nothing(action: Action) -> None:
+    assert rules.allows(Role.OWNER, action)
+    assert not rules.allows(None, action)
+
+
 @pytest.mark.parametrize(
-    ("role", "view", "run", "edit", "manage"),
+    ("role", "allowed"),
     [
-        (Role.OWNER, True, True, True, True),
-        (Role.EDITOR, True, True, True, False),
-        (Role.VIEWER, True, False, False, False),
-        (None, False, False, False, False),
+        (Role.EDITOR, {Action.VIEW, Action.RUN, Action.EDIT, Action.OWN_TOKENS, Action.LEAVE}),
+        (Role.VIEWER, {Action.VIEW, Action.OWN_TOKENS, Action.LEAVE}),
     ],
 )
-def test_what_each_role_may_do(role: Role | None, view: bool, run: bool, edit: bool, manage: bool) -> None:
-    asked = (rules.can_view(role), rules.can_run(role), rules.can_edit(role), rules.can_manage(role))
-    assert asked == (view, run, edit, manage)
+def test_what_the_other_roles_may_do(role: Role, allowed: set[Action]) -> None:
+    assert {action for action in Action if rules.allows(role, action)} == allowed
+
+
+@pytest.mark.parametrize(("role", "scope"), [("owner", "write"), ("editor", "write"), ("viewer", "read")])
+def test_the_widest_scope_of_a_role(role: str, scope: str) -> None:
+    assert rules.widest_scope(Role(role)) == scope
 
 
 def test_a_members_role_is_read_from_the_team() -> None:

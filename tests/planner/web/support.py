@@ -13,7 +13,9 @@ from planner.datasets.models import Trace, TraceUpload
 from planner.runs.models import Run, State
 from planner.runs.services import run_submit
 from planner.scenarios.models import Scenario
-from planner.teams.models import Role, User
+from planner.teams.invitations import invitation_create
+from planner.teams.models import ApiToken, Invitation, LinkToken, Role, User
+from planner.teams.services import link_token_create, token_create
 from planner.web.drafts import draft_save
 from planner.web.forms.values import values_of
 from planner.web.models import Draft
@@ -32,8 +34,8 @@ from tests.planner.reports.example import example
 
 @dataclass(frozen=True)
 class Office:
-    """A team with an owner, an editor, a viewer, a scenario, a finished run and one that waits, a trace, a file on its
-    way in, and a draft of the owner's."""
+    """A team with an owner, an editor, a viewer and someone else, a scenario, a finished run and one that waits, a
+    trace, a file on its way in, a draft of the owner's, an open invitation and a token of each kind."""
 
     owner: User
     editor: User
@@ -44,6 +46,10 @@ class Office:
     trace: Trace
     upload: TraceUpload
     draft: Draft
+    colleague: User
+    invitation: Invitation
+    token: ApiToken
+    link_token: LinkToken
 
 
 def make_office() -> Office:
@@ -57,8 +63,22 @@ def make_office() -> Office:
     queued = run_submit(team=team, user=owner, parsed=parsed_scenario(seed=2))
     texts = form_data(name="Half typed")
     draft = draft_save(team=team, user=owner, draft_id=uuid.uuid4(), values=texts)
-    people = (owner, add_member(team, Role.EDITOR), add_member(team, Role.VIEWER))
-    return Office(*people, version.scenario, done, queued, make_trace(owner), make_upload(owner), draft)
+    colleague = add_member(team, Role.VIEWER)
+    return Office(
+        owner=owner,
+        editor=add_member(team, Role.EDITOR),
+        viewer=add_member(team, Role.VIEWER),
+        scenario=version.scenario,
+        done=done,
+        queued=queued,
+        trace=make_trace(owner),
+        upload=make_upload(owner),
+        draft=draft,
+        colleague=colleague,
+        invitation=invitation_create(team=team, actor=owner, role=Role.VIEWER)[0],
+        token=token_create(team=team, user=owner, scope="read", of_team=True)[0],
+        link_token=link_token_create(team=team, user=owner)[0],
+    )
 
 
 def signed_in(user: User) -> Client:

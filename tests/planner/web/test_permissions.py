@@ -40,9 +40,31 @@ LISTS: dict[str, Address] = {
     "scenarios": lambda office: "/scenarios/",
     "traces": lambda office: "/traces/",
     "catalog": lambda office: "/catalog/",
+    "team": lambda office: "/team/",
+    "audit": lambda office: "/team/audit/",
+}
+ONE_OF_A_TEAM: dict[str, Address] = {
+    "role": lambda office: f"/team/members/{office.colleague.pk}/role/",
+    "remove": lambda office: f"/team/members/{office.colleague.pk}/remove/",
+    "password link": lambda office: f"/team/members/{office.colleague.pk}/password-link/",
+    "revoke invitation": lambda office: f"/team/invitations/{office.invitation.pk}/revoke/",
+    "revoke token": lambda office: f"/team/tokens/{office.token.pk}/revoke/",
+}
+OWNER_POSTS: dict[str, Address] = {
+    **ONE_OF_A_TEAM,
+    "team name": lambda office: "/team/name/",
+    "invite": lambda office: "/team/invitations/",
+    "export": lambda office: "/team/export/",
+    "delete": lambda office: "/team/delete/",
+}
+EDITOR_POSTS_OF_THE_TEAM: dict[str, Address] = {
+    "revoke link token": lambda office: f"/team/link-tokens/{office.link_token.pk}/revoke/",
+}
+MEMBER_POSTS: dict[str, Address] = {
+    "make token": lambda office: "/team/tokens/",
+    "leave": lambda office: "/team/leave/",
 }
 OF_OTHERS = ("edit", "look at an upload", "run again", "cancel", "draft", "forget an upload", "delete a trace")
-
 FOR_EVERYONE: dict[str, Address] = {"home": lambda office: "/", "lab": lambda office: "/lab/"}
 
 
@@ -63,7 +85,7 @@ def test_a_stranger_is_asked_to_sign_in(office: Office, address: Address) -> Non
     assert response["Location"].startswith("/sign-in/?next=/")
 
 
-@cases(POSTS)
+@cases(POSTS, OWNER_POSTS, EDITOR_POSTS_OF_THE_TEAM, MEMBER_POSTS)
 def test_a_stranger_can_send_nothing(office: Office, address: Address) -> None:
     response = Client().post(address(office))
     assert response.status_code == 302
@@ -75,7 +97,7 @@ def test_another_team_gets_404(office: Office, address: Address) -> None:
     assert signed_in(make_user()).get(address(office)).status_code == 404
 
 
-@cases({name: POSTS[name] for name in OF_OTHERS})
+@cases({name: POSTS[name] for name in OF_OTHERS}, ONE_OF_A_TEAM, EDITOR_POSTS_OF_THE_TEAM)
 def test_another_team_can_send_nothing(office: Office, address: Address) -> None:
     assert signed_in(make_user()).post(address(office)).status_code == 404
 
@@ -91,7 +113,13 @@ def test_a_viewer_gets_no_form(office: Office, address: Address) -> None:
     assert signed_in(office.viewer).get(address(office)).status_code == 403
 
 
-@cases(POSTS)
+@cases(OWNER_POSTS)
+def test_an_editor_does_not_manage(office: Office, address: Address) -> None:
+    assert signed_in(office.editor).post(address(office)).status_code == 403
+    assert office.colleague.memberships.get().role == "viewer"
+
+
+@cases(POSTS, OWNER_POSTS, EDITOR_POSTS_OF_THE_TEAM)
 def test_a_viewer_can_send_nothing(office: Office, address: Address) -> None:
     response = signed_in(office.viewer).post(address(office))
     assert response.status_code == 403

@@ -1,0 +1,115 @@
+"""The small forms of team, account and invitation pages; what they send is judged again by the services."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from planner.teams.invitations import DEFAULT_DAYS, MOST_DAYS
+from planner.teams.models import Role, Scope
+
+MOST_TOKEN_DAYS = 3650
+_ROLES = [(Role.EDITOR, "Editor: saves and runs"), (Role.VIEWER, "Viewer: reads"), (Role.OWNER, "Owner: manages too")]
+_SCOPES = {
+    Scope.READ: "Read: see everything of the team",
+    Scope.RUN: "Run: also start and cancel runs",
+    Scope.WRITE: "Write: also change things",
+}
+
+
+def add_errors(form: forms.Form, refused: ValidationError) -> None:
+    """Puts what a service refused beside the fields that it names, the rest above the form."""
+    by_field = refused.message_dict if hasattr(refused, "error_dict") else {"": refused.messages}
+    for name, messages in by_field.items():
+        form.add_error(name if name in form.fields else None, messages)
+
+
+class TeamNameForm(forms.Form):
+    name = forms.CharField(label="Name of the team", max_length=120)
+
+
+class InviteForm(forms.Form):
+    role = forms.ChoiceField(label="Role", choices=_ROLES)
+    email = forms.EmailField(
+        label="Only for", required=False, help_text="An address. Left out, whoever has the link may use it, once."
+    )
+    days = forms.IntegerField(label="Days", min_value=1, max_value=MOST_DAYS, initial=DEFAULT_DAYS)
+
+
+class TokenForm(forms.Form):
+    """`scopes`: those that the person's role fills; `team`: whether tokens of the team are theirs to make."""
+
+    name = forms.CharField(label="What it is for", max_length=120)
+    kind = forms.ChoiceField(label="Kind")
+    scope = forms.ChoiceField(label="Scope")
+    days = forms.IntegerField(
+        label="Days", min_value=1, max_value=MOST_TOKEN_DAYS, initial=365, help_text="Until it stops working."
+    )
+
+    def __init__(self, *args: Any, scopes: list[Scope], team: bool, link: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        kinds = [("personal", "Yours")]
+        kinds += [("team", "The team's: stays when you leave")] if team else []
+        kinds += [("link", "Link token: for addresses in sheets, reads only")] if link else []
+        self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
+        self.fields["scope"].choices = [(scope, _SCOPES[scope]) for scope in scopes]  # type: ignore[attr-defined]
+
+    @property
+    def expires_at(self) -> Any:
+        return timezone.now() + timedelta(days=self.cleaned_data["days"])
+
+
+class DeleteForm(forms.Form):
+    """Asks for the team's name, typed."""
+
+    typed = forms.CharField(label="Name of the team", max_length=120)
+
+    def __init__(self, *args: Any, name: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._name = name
+
+    def clean_typed(self) -> str:
+        typed = str(self.cleaned_data["typed"])
+        if typed != self._name:
+            raise ValidationError("This is not the name of the team.")
+        return typed
+
+
+def _new_password(label: str) -> forms.CharField:
+    widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    return forms.CharField(
+        label=label, widget=widget, strip=False, max_length=1000, help_text="At least 12 characters, no common word."
+    )
+
+
+class JoinForm(forms.Form):
+    """A new person's account; without `email` where the invitation states the address."""
+
+    name = forms.CharField(label="Your name", max_length=150, widget=forms.TextInput(attrs={"autocomplete": "name"}))
+    email = forms.EmailField(label="E-mail", widget=forms.EmailInput(attrs={"autocomplete": "username"}))
+    password = _new_password("Password")
+
+    def __init__(self, *args: Any, email: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if email:
+            self.fields["email"].initial, self.fields["email"].disabled = email, True
+
+
+class NewPasswordForm(forms.Form):
+    password = _new_password("New password")
+
+
+class ChangePasswordForm(forms.Form):
+    old = forms.CharField(
+        label="Password now",
+        strip=False,
+        max_length=1000,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+    password = _new_password("New password")
+
+
+class PersonForm(forms.Form):
+    name = forms.CharField(label="Your name", max_length=150, widget=forms.TextInput(attrs={"autocomplete": "name"}))
