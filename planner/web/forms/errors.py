@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from planner.planning import FieldError
-from planner.web.forms.layout import items
+from planner.web.forms.sections import items
 
 MOST_FIXES, MOST_NAMED = 3, 6
 _MEANT = re.compile(r"did you mean ([0-9.]+(?:e[+-]?\d+)?)", re.IGNORECASE)

@@ -19,6 +19,8 @@ CHOICE_LABELS = {
     "empirical": "observed lengths",
     "none": "nothing",
     "shared": "a system prompt",
+    "peak": "the busiest hour",
+    "month": "all hours",
     "vllm": "vLLM",
     "sglang": "SGLang",
     "tensorrt-llm": "TensorRT-LLM",

@@ -7,8 +7,9 @@ from planner.web.catalog_lists import Choices, GpuChoice
 from planner.web.forms.chain import Chain, chain_of
 from planner.web.forms.errors import Problem
 from planner.web.forms.labels import CHOICE_LABELS
-from planner.web.forms.layout import SECTIONS, Group, Item, Section
+from planner.web.forms.layout import Group, Item, Section
 from planner.web.forms.schema import FieldSchema, field_schema
+from planner.web.forms.sections import SECTIONS
 from planner.web.forms.values import DEFAULT_WAYS, Values, first
 
 SAID_UNITS = ("ms", "req/s", "hours", "tokens")
@@ -29,6 +30,7 @@ class FieldView:
     value: str
     unit: str
     help: str
+    default: str
     range_text: str
     options: Options
     selected: tuple[str, ...]
@@ -175,6 +177,7 @@ def _field(item: Item, values: Values, by_field: Faults, traces: Options = ()) -
         value=value,
         unit=schema.unit,
         help=item.help or schema.help,
+        default=f"{schema.default:g}" if schema.numeric and schema.default is not None else "",
         range_text=schema.range_text,
         options=options,
         selected=tuple(texts),

@@ -10,7 +10,7 @@ from django.http import QueryDict
 from planner import planning
 from planner.planning import FieldError, Scenario, ScenarioInvalid
 from planner.web.forms.errors import Problem, problems
-from planner.web.forms.layout import items
+from planner.web.forms.sections import items
 from planner.web.forms.values import DEFAULT_WAYS, TRACE, Values, compact_api_rows, counted, first
 
 FIX = "use"

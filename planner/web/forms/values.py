@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from planner.web.forms.layout import API_ROWS, SECTIONS, Group, items
+from planner.web.forms.layout import Group
+from planner.web.forms.sections import API_ROWS, SECTIONS, items
 
 Values = dict[str, list[str]]
 DEFAULT_KINDS = {

@@ -1,6 +1,7 @@
 import json
 import re
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,11 +10,12 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from planner import planning
+from planner.planning.schema import Scenario as ScenarioSchema
 from planner.runs.models import Run
 from planner.scenarios.models import Scenario
 from planner.teams.models import User
-from planner.web.forms.layout import items
 from planner.web.forms.schema import field_schema
+from planner.web.forms.sections import items
 from planner.web.forms.values import values_of
 from planner.web.starts import start_values
 from tests.factories import make_scenario, make_trace, make_user, scenario_dict
@@ -67,6 +69,23 @@ def test_every_field_of_the_form_is_one_of_the_schema() -> None:
         assert schema.help or schema.choices, item.path
 
 
+def test_every_field_of_the_schema_is_one_of_the_form() -> None:
+    """Else an edit would lose it. Left out: what has one value, what the trace names, what rows and GPUs stand for."""
+    shown = {item.path for item in items()}
+    left_out = {"schema_version", "billing.mode", "hardware.price_overrides", "api.alternatives"}
+    fields = set(_leaves(ScenarioSchema.model_json_schema(), ScenarioSchema.model_json_schema(), ""))
+    assert {path for path in fields - shown - left_out if not path.startswith("traffic.trace.")} == set()
+
+
+def _leaves(schema: dict[str, Any], node: dict[str, Any], prefix: str) -> Iterator[str]:
+    node = schema["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
+    for option in node.get("anyOf", []) + node.get("oneOf", []):
+        yield from _leaves(schema, option, prefix)
+    for name, below in node.get("properties", {}).items():
+        inside = list(_leaves(schema, below, f"{prefix}{name}."))
+        yield from inside or [f"{prefix}{name}"]
+
+
 def test_help_beside_a_field_names_no_key_of_the_document() -> None:
     keys = re.compile(r"\b(?:active_ratio|total_users|n_heads|params_total_b|business_hours|priced_at)\b")
     for item in items():
@@ -97,7 +116,7 @@ def test_the_form_opens_with_the_sample(editor: Client) -> None:
                 "arrival": {"kind": "gamma", "mean_rps": 6.0, "cv": 2.5},
                 "shape": {"kind": "diurnal", "peak_to_mean": 2.4},
                 "prompt_tokens": {"kind": "lognormal", "mean": 1155, "p95": 3200},
-                "output_tokens": {"kind": "empirical", "values": [10, 20, 300]},
+                "output_tokens": {"kind": "empirical", "quantiles": [[0, 10], [0.5, 20], [1, 300]]},
                 "prefix": {"kind": "shared", "groups": 2, "tokens": 300},
             },
             hardware={
@@ -106,7 +125,8 @@ def test_the_form_opens_with_the_sample(editor: Client) -> None:
                 "price_overrides": {"H100-SXM5-80GB": {"usd_per_gpu_hour": 3.2}},
             },
             engine={"name": "sglang", "enable_prefix_caching": False, "block_size": 16},
-            slo={"ttft_p95_ms": 1000, "e2e_p99_ms": 30000, "goodput_min_ratio": 0.95},
+            slo={"ttft_p95_ms": 1000, "e2e_p99_ms": 30000, "goodput": {"ttft_ms": 2000, "min_ratio": 0.9}},
+            uncertainty={"load_factor": 2.0, "horizon_months": 24},
             api={"alternatives": [{"provider": "groq", "model": "llama-3.1-8b-instant"}]},
         ),
         scenario_dict(model={"params_total_b": 70}, hardware={"gpus": "any"}),

@@ -1,0 +1,187 @@
+"""Which fields the form shows, in which section, under which label."""
+
+from planner.web.forms.layout import Group, Item, Section
+from planner.web.forms.traffic_section import TRAFFIC
+
+
+def _targets(
+    percentiles: tuple[int, ...], metrics: tuple[str, ...] = ("ttft", "tpot", "itl", "e2e")
+) -> tuple[Item, ...]:
+    return tuple(
+        Item(f"slo.{metric}_p{percentile}_ms", f"{metric.upper()} p{percentile}", optional=True)
+        for metric in metrics
+        for percentile in percentiles
+    )
+
+
+_SIZES = (
+    ("params_total_b", "Parameters", False),
+    ("params_active_b", "Active parameters", True),
+    ("layers", "Layers", True),
+    ("hidden", "Hidden size", True),
+    ("n_heads", "Query heads", True),
+    ("n_kv_heads", "KV heads", True),
+    ("head_dim", "Head size", True),
+    ("intermediate", "Feed-forward size", True),
+    ("vocab", "Vocabulary", True),
+    ("max_context", "Longest context", True),
+)
+_SIZE_HELP = {
+    "params_active_b": "Of a mixture of experts: parameters read for one token.",
+    "n_kv_heads": "Key and value heads; fewer than query heads with grouped-query attention.",
+}
+API_ROWS = 8
+
+SECTIONS: tuple[Section, ...] = (
+    Section(
+        "model",
+        "Model",
+        (
+            Group((Item("model.id", "Model", "models", wide=True),), ways=("id",)),
+            Group((Item("model.hf_config", "config.json", "area", wide=True),), ways=("config",)),
+            Group(
+                tuple(
+                    Item(f"model.{name}", label, optional=opt, help=_SIZE_HELP.get(name, ""))
+                    for name, label, opt in _SIZES
+                ),
+                ways=("sizes",),
+            ),
+            Group(
+                (
+                    Item("model.weight_dtype", "Weights"),
+                    Item("model.kv_dtype", "KV cache"),
+                    Item("engine.max_model_len", "Longest context served", optional=True),
+                )
+            ),
+        ),
+        way="way.model",
+        options=(("id", "From the catalog"), ("config", "A config.json"), ("sizes", "By sizes")),
+    ),
+    TRAFFIC,
+    Section(
+        "slo",
+        "Targets",
+        (
+            Group(
+                (
+                    *_targets((95,), ("ttft", "tpot", "e2e")),
+                    Item("slo.goodput_min_ratio", "Goodput, at least", optional=True),
+                )
+            ),
+            Group((*_targets((95,), ("itl",)), *_targets((50, 90, 99))), title="Other percentiles", folded=True),
+            Group(
+                (
+                    Item("slo.goodput.ttft_ms", "TTFT at most", optional=True),
+                    Item("slo.goodput.tpot_ms", "TPOT at most", optional=True),
+                    Item("slo.goodput.e2e_ms", "E2E at most", optional=True),
+                    Item("slo.goodput.min_ratio", "Share that meets all", optional=True),
+                    Item("slo.window", "Judged over"),
+                ),
+                title="Goodput by thresholds of its own",
+                folded=True,
+            ),
+        ),
+        note="At least one. All are judged over the peak hour, with the serving replicas alone.",
+    ),
+    Section(
+        "hardware",
+        "Hardware",
+        (
+            Group(
+                (
+                    Item(
+                        "hardware.gpus",
+                        "GPUs to try",
+                        "gpus",
+                        wide=True,
+                        help="Prices are per GPU-hour: the median of on-demand listings, how many, and their span. "
+                        "Beside a ticked GPU you can enter what you pay.",
+                    ),
+                )
+            ),
+            Group((Item("hardware.tensor_parallel", "Tensor-parallel sizes", "list", optional=True),)),
+        ),
+    ),
+    Section(
+        "api",
+        "API to compare",
+        (
+            Group(
+                tuple(
+                    item
+                    for row in range(API_ROWS)
+                    for item in (
+                        Item(f"api.alternatives.{row}.provider", f"Provider {row + 1}", "providers", optional=True),
+                        Item(f"api.alternatives.{row}.model", f"Its model {row + 1}", "api_models", optional=True),
+                    )
+                )
+            ),
+        ),
+        open=False,
+        note="The verdict compares your own fleet with these at list prices, for the same tokens. Choose models that "
+        "would do your job as well: answers are not compared.",
+    ),
+    Section(
+        "engine",
+        "Engine",
+        (
+            Group(
+                (
+                    Item("engine.name", "Engine"),
+                    Item("engine.version", "Version", "text", optional=True),
+                    Item("engine.max_num_seqs", "Sequences in a step, at most", optional=True),
+                    Item("engine.max_num_batched_tokens", "Tokens in a step, at most", optional=True),
+                    Item("engine.gpu_memory_utilization", "Share of memory used", optional=True),
+                    Item("engine.block_size", "KV block", optional=True),
+                    Item("engine.enable_prefix_caching", "Prefix cache"),
+                    Item("engine.enable_chunked_prefill", "Chunked prefill"),
+                    Item("engine.max_tokens", "Output cut at", optional=True),
+                )
+            ),
+        ),
+        open=False,
+        note="What is left empty takes the default of the engine's version.",
+    ),
+    Section(
+        "uncertainty",
+        "How sure you are",
+        (
+            Group(
+                (
+                    Item("uncertainty.load_factor", "Load"),
+                    Item("uncertainty.prompt_tokens_factor", "Prompt lengths"),
+                    Item("uncertainty.output_tokens_factor", "Output lengths"),
+                    Item("uncertainty.token_ratio_factor", "Tokens of the API"),
+                    Item("uncertainty.gpu_price_factor", "GPU price", optional=True),
+                    Item("uncertainty.api_price_factor", "API price"),
+                    Item("uncertainty.horizon_months", "Horizon"),
+                )
+            ),
+        ),
+        open=False,
+        note="1.25 means: eight times of ten between the planned value ÷ 1.25 and × 1.25.",
+    ),
+    Section(
+        "billing",
+        "Billing, dates and seed",
+        (
+            Group(
+                (
+                    Item("billing.hours_per_month", "Hours in a month"),
+                    Item("billing.spare_replicas", "Spare replicas"),
+                    Item("priced_at", "Prices of", "text"),
+                    Item("seed", "Seed"),
+                )
+            ),
+        ),
+        open=False,
+    ),
+)
+
+
+def items() -> tuple[Item, ...]:
+    """Every field of the form, in its order."""
+    return (
+        Item("name", "Name of the scenario", "text", wide=True),
+        *(item for section in SECTIONS for group in section.groups for item in group.items),
+    )
