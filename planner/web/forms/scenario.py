@@ -10,7 +10,7 @@ from planner.web.forms.labels import CHOICE_LABELS
 from planner.web.forms.layout import Group, Item, Section
 from planner.web.forms.schema import FieldSchema, field_schema
 from planner.web.forms.sections import SECTIONS
-from planner.web.forms.values import DEFAULT_WAYS, Values, first
+from planner.web.forms.values import BY_GPU, DEFAULT_WAYS, Values, asked_gpus, first
 
 SAID_UNITS = ("ms", "req/s", "hours", "tokens")
 Options = tuple[tuple[str, str], ...]
@@ -98,14 +98,40 @@ def form_view(values: Values, problems: Sequence[Problem], choices: Choices, tra
     )
 
 
-def gpu_rows(form: FormView, values: Values) -> tuple[tuple[GpuChoice, bool, str], ...]:
-    """(accelerator, chosen, own price) of every accelerator with a price, the chosen ones first."""
-    chosen = set(values.get("hardware.gpus", []))
-    prefix = "hardware.price_overrides."
+@dataclass(frozen=True, slots=True)
+class GpuRow:
+    """An accelerator with a price: whether it is asked for, the team's own price, how many it has."""
+
+    gpu: GpuChoice
+    chosen: bool
+    own_price: str
+    owned: str
+
+
+def gpu_rows(form: FormView, values: Values) -> tuple[GpuRow, ...]:
+    """Every accelerator with a price, the chosen ones first."""
+    chosen, (price, owned) = asked_gpus(values), BY_GPU
     rows = [
-        (gpu, gpu.id in chosen, first(values, f"{prefix}{gpu.id}.usd_per_gpu_hour", "")) for gpu in form.choices.gpus
+        GpuRow(
+            gpu,
+            gpu.id in chosen,
+            first(values, f"{price}{gpu.id}.usd_per_gpu_hour", ""),
+            first(values, f"{owned}{gpu.id}", ""),
+        )
+        for gpu in form.choices.gpus
     ]
-    return tuple(sorted(rows, key=lambda row: not row[1]))
+    return tuple(sorted(rows, key=lambda row: not row.chosen))
+
+
+def other_gpu_fields(form: FormView, values: Values) -> tuple[tuple[str, str], ...]:
+    """Fields (name, text) of accelerators that have no row; they are sent along."""
+    listed = {gpu.id for gpu in form.choices.gpus}
+    return tuple(
+        (name, texts[0])
+        for name, texts in values.items()
+        for start in BY_GPU
+        if name.startswith(start) and texts and name.removeprefix(start).removesuffix(".usd_per_gpu_hour") not in listed
+    )
 
 
 def other_gpus(form: FormView, values: Values) -> str:

@@ -95,11 +95,21 @@ SECTIONS: tuple[Section, ...] = (
                         "gpus",
                         wide=True,
                         help="Prices are per GPU-hour: the median of on-demand listings, how many, and their span. "
-                        "Beside a ticked GPU you can enter what you pay.",
+                        "Beside a ticked GPU you can enter what you pay, and how many you have.",
                     ),
                 )
             ),
-            Group((Item("hardware.tensor_parallel", "Tensor-parallel sizes", "list", optional=True),)),
+            Group(
+                (
+                    Item("hardware.tensor_parallel", "Tensor-parallel sizes", "list", optional=True),
+                    Item("hardware.pipeline_parallel", "Pipeline stages", "list", optional=True),
+                    Item("hardware.max_gpus", "Quota", optional=True),
+                    Item("hardware.regions", "Regions", "list", optional=True),
+                    Item("hardware.providers", "Renters", "list", optional=True),
+                ),
+                title="Layouts, quota, and whose listings count",
+                folded=True,
+            ),
         ),
     ),
     Section(
@@ -169,6 +179,7 @@ SECTIONS: tuple[Section, ...] = (
                 (
                     Item("billing.hours_per_month", "Hours in a month"),
                     Item("billing.spare_replicas", "Spare replicas"),
+                    Item("billing.max_usd_per_month", "Budget", optional=True),
                     Item("priced_at", "Prices of", "text"),
                     Item("seed", "Seed"),
                 )

@@ -11,7 +11,7 @@ from planner import planning
 from planner.planning import FieldError, Scenario, ScenarioInvalid
 from planner.web.forms.errors import Problem, problems
 from planner.web.forms.sections import items
-from planner.web.forms.values import DEFAULT_WAYS, TRACE, Values, compact_api_rows, counted, first
+from planner.web.forms.values import BY_GPU, DEFAULT_WAYS, TRACE, Values, compact_api_rows, counted, first
 
 FIX = "use"
 TraceOf = Callable[[str], Mapping[str, Any] | None]
@@ -43,7 +43,7 @@ def texts_of(post: QueryDict) -> Values:
         {
             name: [text.replace("\r\n", "\n").replace("\x00", "") for text in post.getlist(name)]
             for name in post
-            if name in known or name.startswith("hardware.price_overrides.")
+            if name in known or name.startswith(BY_GPU)
         }
     )
 

@@ -8,6 +8,8 @@ from planner.web.forms.layout import Group
 from planner.web.forms.sections import API_ROWS, SECTIONS, items
 
 Values = dict[str, list[str]]
+BY_GPU = ("hardware.price_overrides.", "hardware.owned_gpus.")
+"""Starts of fields that there are for each accelerator."""
 DEFAULT_KINDS = {
     "traffic.arrival.kind": "poisson",
     "traffic.prompt_tokens.kind": "lognormal",
@@ -85,7 +87,7 @@ def counted(values: Values) -> Values:
     return {
         name: texts
         for name, texts in values.items()
-        if (name in known or name.startswith("hardware.price_overrides.")) and name not in hidden
+        if (name in known or name.startswith(BY_GPU)) and name not in hidden
     }
 
 
@@ -97,11 +99,18 @@ def _hidden(values: Values) -> Iterator[str]:
                 yield from (item.path for item in group.items)
             else:
                 yield from _hidden_by_kind(group, values)
-    gpus = set(values.get("hardware.gpus", []))
-    prefix = "hardware.price_overrides."
+    gpus = asked_gpus(values)
     yield from (
-        name for name in values if name.startswith(prefix) and name.removeprefix(prefix).rsplit(".", 1)[0] not in gpus
+        name
+        for name in values
+        for start in BY_GPU
+        if name.startswith(start) and name.removeprefix(start).removesuffix(".usd_per_gpu_hour") not in gpus
     )
+
+
+def asked_gpus(values: Values) -> set[str]:
+    """Ids of the accelerators that were ticked or typed."""
+    return {part.strip() for text in values.get("hardware.gpus", []) for part in text.split(",")}
 
 
 def _hidden_by_kind(group: Group, values: Values) -> Iterator[str]:

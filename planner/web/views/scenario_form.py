@@ -36,7 +36,7 @@ from planner.web.drafts import (
     drafts_of,
 )
 from planner.web.forms import submission
-from planner.web.forms.scenario import form_view, gpu_rows, other_gpus
+from planner.web.forms.scenario import form_view, gpu_rows, other_gpu_fields, other_gpus
 from planner.web.forms.submission import Submission
 from planner.web.forms.values import Values, first, values_of
 from planner.web.models import Draft
@@ -214,6 +214,7 @@ def _form(
         "form": form,
         "gpu_rows": gpu_rows(form, values),
         "other_gpus": other_gpus(form, values),
+        "other_gpu_fields": other_gpu_fields(form, values),
         "fixed": bool(sent and sent.fixing),
         "draft": desk.draft,
         "draft_id": desk.draft_id,

@@ -16,7 +16,7 @@ from planner.scenarios.models import Scenario
 from planner.teams.models import User
 from planner.web.forms.schema import field_schema
 from planner.web.forms.sections import items
-from planner.web.forms.values import values_of
+from planner.web.forms.values import BY_GPU, values_of
 from planner.web.starts import start_values
 from tests.factories import make_scenario, make_trace, make_user, scenario_dict
 from tests.planner.web.support import canonical, form_data, latest_document, signed_in
@@ -72,7 +72,7 @@ def test_every_field_of_the_form_is_one_of_the_schema() -> None:
 def test_every_field_of_the_schema_is_one_of_the_form() -> None:
     """Else an edit would lose it. Left out: what has one value, what the trace names, what rows and GPUs stand for."""
     shown = {item.path for item in items()}
-    left_out = {"schema_version", "billing.mode", "hardware.price_overrides", "api.alternatives"}
+    left_out = {"schema_version", "billing.mode", "api.alternatives", *(start.rstrip(".") for start in BY_GPU)}
     fields = set(_leaves(ScenarioSchema.model_json_schema(), ScenarioSchema.model_json_schema(), ""))
     assert {path for path in fields - shown - left_out if not path.startswith("traffic.trace.")} == set()
 
@@ -123,6 +123,9 @@ def test_the_form_opens_with_the_sample(editor: Client) -> None:
                 "gpus": ["H100-SXM5-80GB"],
                 "tensor_parallel": [1, 2],
                 "price_overrides": {"H100-SXM5-80GB": {"usd_per_gpu_hour": 3.2}},
+                "owned_gpus": {"H100-SXM5-80GB": 16},
+                "regions": ["eu"],
+                "max_gpus": 64,
             },
             engine={"name": "sglang", "enable_prefix_caching": False, "block_size": 16},
             slo={"ttft_p95_ms": 1000, "e2e_p99_ms": 30000, "goodput": {"ttft_ms": 2000, "min_ratio": 0.9}},
@@ -142,7 +145,7 @@ def test_the_form_opens_with_the_sample(editor: Client) -> None:
 )
 def test_a_scenario_survives_the_form(editor: Client, document: dict[str, Any]) -> None:
     response = editor.post(NEW, form_data(document))
-    assert response.status_code == 302, response.content.decode()[:3000]
+    assert response.status_code == 302, re.findall(r"summary-errors.*?</ul>", response.content.decode())
     assert latest_document() == canonical(document)
 
 
