@@ -16,6 +16,7 @@ vendor_package() {
   tar xzf "$work/$(cd "$work" && npm pack --silent "$package@$version")" -C "$unpacked" --strip-components 1
   for file in "$@"; do
     install -m 644 "$unpacked/$file" "$target/$(basename "$file")"
+    sed -i '/sourceMappingURL=/d' "$target/$(basename "$file")"  # maps are not kept, and collectstatic looks for them
   done
   {
     printf '\n[[package]]\nname = "%s"\nversion = "%s"\nlicence = "%s"\n\n[package.sha256]\n' "$package" "$version" "$licence"
@@ -32,3 +33,5 @@ vendor_package echarts 6.1.0 echarts Apache-2.0 \
   dist/echarts.common.min.js LICENSE NOTICE licenses/LICENSE-d3
 vendor_package @fontsource-variable/inter 5.3.0 inter OFL-1.1 \
   files/inter-latin-wght-normal.woff2 LICENSE
+vendor_package swagger-ui-dist 5.35.0 swagger-ui Apache-2.0 \
+  swagger-ui-bundle.js swagger-ui-bundle.js.LICENSE.txt swagger-ui.css LICENSE NOTICE

@@ -55,16 +55,35 @@ def csv_of_columns(columns: Sequence[Sequence[Any]]) -> bytes:
     return out.getvalue().encode()
 
 
-class Parquet(BaseRenderer):
-    """Names the format; views hand over finished bytes."""
+class _Finished(BaseRenderer):
+    """Names a format; views hand over finished bytes."""
 
-    media_type = "application/vnd.apache.parquet"
-    format = "parquet"
     charset = None
     render_style = "binary"
 
     def render(self, data: bytes, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
         return data
+
+
+class Parquet(_Finished):
+    """Tables for data frames."""
+
+    media_type = "application/vnd.apache.parquet"
+    format = "parquet"
+
+
+class PlainText(_Finished):
+    """A document of docs/ as it is."""
+
+    media_type = "text/plain"
+    format = "text"
+
+
+class Page(_Finished):
+    """A page for a browser."""
+
+    media_type = "text/html"
+    format = "html"
 
 
 class Xlsx(BaseRenderer):

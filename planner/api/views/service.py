@@ -1,17 +1,25 @@
 """The API about itself: its OpenAPI document, its manual, and the answer for unknown addresses."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from planner.api.answers import ONE_MINUTE, answer_bytes
+from planner.api.problems import KINDS
 from planner.api.query import NoQuery, read_query
+from planner.api.renderers import Page, PlainText
 from planner.settings.env import PROJECT_DIR
+from planner.teams.models import Scope, User
+from planner.teams.rules import can_edit, role_of
+from planner.teams.selectors import current_team
 
 OPENAPI_FILE = Path(__file__).resolve().parents[1] / "openapi.json"
 MANUAL_FILE = PROJECT_DIR / "docs" / "api.md"
@@ -39,11 +47,40 @@ class OpenApiDocument(PublicView):
 
 @extend_schema(exclude=True)
 class Manual(PublicView):
-    """docs/api.md as text: where the `type` of a problem points."""
+    """Where the `type` of a problem points: docs/api.md as text, or for a browser a page to look operations up and try
+    them."""
+
+    renderer_classes = [PlainText, Page]
 
     def get(self, request: Request) -> HttpResponse:
         read_query(request, NoQuery)
-        return answer_bytes(request, MANUAL_FILE.read_bytes(), "text/plain; charset=utf-8", cache_control=ONE_MINUTE)
+        if request.accepted_renderer.format == Page.format:
+            response = render(request._request, "pages/api.html", _visitor(request) | {"problems": _problems()})
+            patch_vary_headers(response, ("Accept", "Cookie"))
+            return response
+        response = answer_bytes(
+            request, MANUAL_FILE.read_bytes(), "text/plain; charset=utf-8", cache_control=ONE_MINUTE
+        )
+        patch_vary_headers(response, ("Accept",))
+        return response
+
+
+def _visitor(request: Request) -> dict[str, Any]:
+    """What the frame of every page shows."""
+    user = request._request.user
+    team = current_team(user) if isinstance(user, User) else None
+    may_edit = team is not None and can_edit(role_of(user, team))  # type: ignore[arg-type]
+    return {"section": "api", "team": team, "may_edit": may_edit, "scopes": Scope.values}
+
+
+def _problems() -> list[dict[str, Any]]:
+    """Each kind of problem with its paragraph of the manual."""
+    sections = re.split(r"^### ", MANUAL_FILE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    texts = {name.strip(): text.partition(". ")[2] for name, _, text in (each.partition("\n") for each in sections)}
+    return [
+        {"anchor": kind.anchor, "status": kind.status, "title": kind.title, "text": texts[kind.anchor].replace("`", "")}
+        for kind in KINDS
+    ]
 
 
 @extend_schema(exclude=True)

@@ -36,6 +36,30 @@ def test_the_type_of_a_problem_can_be_followed(db: None) -> None:
     assert page["Content-Type"] == "text/plain; charset=utf-8"
 
 
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/"])
+def test_a_browser_gets_a_page_and_all_others_the_text(db: None, path: str) -> None:
+    page = Api().get(path, Accept=BROWSER)
+    assert page["Content-Type"] == "text/html; charset=utf-8"
+    for kind in KINDS:
+        assert f'id="{kind.anchor}"' in page.content.decode()
+    for accepted in ("*/*", "text/plain", "application/json, */*;q=0.1"):
+        assert Api().get(path, Accept=accepted)["Content-Type"] == "text/plain; charset=utf-8"
+    assert "text/plain" in Api().get(f"{path}?format=text", Accept=BROWSER)["Content-Type"]
+    assert "Accept" in page["Vary"]
+
+
+def test_the_page_keeps_the_strict_policy_and_loads_only_our_files(db: None) -> None:
+    page = Api().get("/docs", Accept=BROWSER)
+    policy = page["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert not re.search(r"(?:src|href)=\"https?:", page.content.decode())
+    assert "<style" not in page.content.decode()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_the_first_run_works_as_written(
     live_server: LiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
