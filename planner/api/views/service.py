@@ -17,9 +17,6 @@ from planner.api.problems import KINDS
 from planner.api.query import NoQuery, read_query
 from planner.api.renderers import Page, PlainText
 from planner.settings.env import PROJECT_DIR
-from planner.teams.models import Scope, User
-from planner.teams.rules import can_edit, role_of
-from planner.teams.selectors import current_team
 
 OPENAPI_FILE = Path(__file__).resolve().parents[1] / "openapi.json"
 MANUAL_FILE = PROJECT_DIR / "docs" / "api.md"
@@ -55,7 +52,7 @@ class Manual(PublicView):
     def get(self, request: Request) -> HttpResponse:
         read_query(request, NoQuery)
         if request.accepted_renderer.format == Page.format:
-            response = render(request._request, "pages/api.html", _visitor(request) | {"problems": _problems()})
+            response = render(request._request, "pages/api.html", {"section": "api", "problems": _problems()})
             patch_vary_headers(response, ("Accept", "Cookie"))
             return response
         response = answer_bytes(
@@ -63,14 +60,6 @@ class Manual(PublicView):
         )
         patch_vary_headers(response, ("Accept",))
         return response
-
-
-def _visitor(request: Request) -> dict[str, Any]:
-    """What the frame of every page shows."""
-    user = request._request.user
-    team = current_team(user) if isinstance(user, User) else None
-    may_edit = team is not None and can_edit(role_of(user, team))  # type: ignore[arg-type]
-    return {"section": "api", "team": team, "may_edit": may_edit, "scopes": Scope.values}
 
 
 def _problems() -> list[dict[str, Any]]:
