@@ -80,7 +80,8 @@ def _search(job: Job, gpus: Sequence[Gpu], teller: Teller) -> list[Answer]:
     pairs = [(gpu, layout) for gpu in gpus for layout in layouts_of(job, gpu)]
     answers = []
     for done, (gpu, layout) in enumerate(pairs):
-        teller.say(SEARCH_SHARE * done / len(pairs), f"Sizing {candidate_name(gpu.accelerator.id, layout)}")
+        name = candidate_name(gpu.accelerator.id, layout)
+        teller.say(SEARCH_SHARE * done / len(pairs), f"Sizing {name}, {done + 1} of {len(pairs)}")
         candidate = evaluate(job, gpu, layout)
         answer = _priced(job, candidate, sized(job, candidate) if candidate.feasible else None)
         answers.append(answer)

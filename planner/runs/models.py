@@ -73,6 +73,13 @@ class Run(models.Model):
         return f"{self.name} ({self.state})"
 
     @property
+    def taken_s(self) -> int | None:
+        """Whole seconds from start to end; None before it ended."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return round((self.finished_at - self.started_at).total_seconds())
+
+    @property
     def repriced(self) -> bool:
         """Whether it takes the prices of another day than its saved version names."""
         return self.scenario_version is not None and self.priced_at != self.scenario_version.priced_at

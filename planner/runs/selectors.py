@@ -8,6 +8,8 @@ from planner.runs.models import RequestPart, Run, State
 from planner.teams.models import Team
 from planner.teams.selectors import owned_get
 
+RECENT_RUNS = 10
+
 
 def runs_of(team: Team) -> QuerySet[Run]:
     """The team's runs, newest first, without the heavy columns (body, report, partial), which load when touched."""
@@ -17,6 +19,26 @@ def runs_of(team: Team) -> QuerySet[Run]:
 def run_get(team: Team, run_id: uuid.UUID | str) -> Run:
     """One run of the team. Run.DoesNotExist: no such one here (malformed ids included)."""
     return owned_get(Run, team, run_id)
+
+
+def run_progress_get(team: Team, run_id: uuid.UUID) -> Run:
+    """The same with its version, scenario and author, without body and report: what is asked for every second."""
+    light = Run.objects.select_related("scenario_version__scenario", "created_by")
+    return light.defer("body", "report", "scenario_version__body").get(team=team, pk=run_id)
+
+
+def runs_before(run: Run) -> int:
+    """Runs of all teams that are under way or wait for longer than this one."""
+    waiting = Run.objects.filter(state=State.QUEUED, created_at__lt=run.created_at)
+    return waiting.count() + Run.objects.filter(state=State.RUNNING).count()
+
+
+def usual_durations_s(team: Team) -> tuple[int, int] | None:
+    """Seconds that the team's last runs took, least and most; None without any."""
+    done = Run.objects.filter(team=team, state=State.DONE, started_at__isnull=False, finished_at__isnull=False)
+    recent = done.only("started_at", "finished_at").order_by("-created_at")[:RECENT_RUNS]
+    taken_s = sorted(run.taken_s for run in recent if run.taken_s is not None)
+    return (taken_s[0], taken_s[-1]) if taken_s else None
 
 
 def run_report_bytes(run: Run) -> bytes | None:

@@ -6,7 +6,8 @@ what it shows, can be passed on, and a form sent from it lands in the team it wa
 """
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec
@@ -64,6 +65,11 @@ class Visit:
     def team_query(self) -> str:
         """What an address without a thing of the team ends with, where the person has several teams."""
         return f"?{TEAM_PARAMETER}={self.team.pk}" if len(self.teams) > 1 else ""
+
+    @property
+    def team_and(self) -> str:
+        """The same for an address that has a query already."""
+        return self.team_query.replace("?", "&")
 
 
 class NoTeam(PermissionDenied):
@@ -150,6 +156,15 @@ def must(visit: Visit, action: Action) -> None:
         raise PermissionDenied(f"As {visit.role} of {visit.team.name} you may not do this. Ask an owner of the team.")
 
 
+@contextmanager
+def found_or_404(missing: type[Exception]) -> Iterator[None]:
+    """What is missing inside is a page not found."""
+    try:
+        yield
+    except missing as absent:
+        raise Http404 from absent
+
+
 def must_edit(visit: Visit) -> None:
     """PermissionDenied unless the visitor may save scenarios."""
     if not visit.may_edit:
@@ -172,6 +187,7 @@ def page(
         "teams": visit.teams if visit else (),
         "switch_path": _switch_path(request),
         "team_query": visit.team_query if visit else "",
+        "team_and": visit.team_and if visit else "",
         "may_edit": visit.may_edit if visit else False,
         "may_run": visit.may_run if visit else False,
     }

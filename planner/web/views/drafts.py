@@ -45,7 +45,7 @@ def keep(request: HttpRequest, visit: Visit, draft_id: uuid.UUID) -> HttpRespons
     except DraftTooLarge:
         said = f"Not saved as a draft: more than {MAX_DRAFT_CHARACTERS:,} characters."
     answer = _estimate(request, visit, edited, said)
-    return answer if edited else replace_url(answer, f"{reverse('scenario-new')}?draft={draft_id}")
+    return answer if edited else replace_url(answer, f"{reverse('scenario-new')}?draft={draft_id}{visit.team_and}")
 
 
 @require_POST

@@ -83,7 +83,7 @@ def upload(request: HttpRequest, visit: Visit, upload_id: uuid.UUID) -> HttpResp
         except ImportRefused as fault:
             refused = str(fault)
         else:
-            return redirect(_after(request.POST, trace))
+            return redirect(_after(request.POST, trace, visit))
     context: dict[str, Any] = {
         "upload": row,
         "columns": _columns(asked),
@@ -105,7 +105,7 @@ def upload_forget(request: HttpRequest, visit: Visit, upload_id: uuid.UUID) -> H
     """End an upload without a trace."""
     must_edit(visit)
     upload_delete(upload=_upload_of(visit, upload_id))
-    return redirect(f"{reverse('trace-new')}?{_back(request.POST)}")
+    return redirect(f"{reverse('trace-new')}?{_back(request.POST)}{visit.team_and}")
 
 
 @require_GET
@@ -175,7 +175,7 @@ def _back_fields(asked: QueryDict) -> list[tuple[str, str]]:
     return [(name, _text(asked, name)) for name in BACK if _text(asked, name)]
 
 
-def _after(asked: QueryDict, trace: Trace) -> str:
+def _after(asked: QueryDict, trace: Trace, visit: Visit) -> str:
     """Where a kept trace leads: back to the form with the trace chosen, else to the trace."""
     if not asked.get("draft") or trace.csv_gzip is None:
         return reverse("trace", args=[trace.pk])
@@ -184,7 +184,7 @@ def _after(asked: QueryDict, trace: Trace) -> str:
             edit = reverse("scenario-edit", args=[uuid.UUID(_text(asked, "scenario"))])
             return f"{edit}?{urlencode({'trace': trace.pk})}"
         query = urlencode({"draft": uuid.UUID(_text(asked, "draft")), "trace": trace.pk})
-        return f"{reverse('scenario-new')}?{query}"
+        return f"{reverse('scenario-new')}?{query}{visit.team_and}"
     except ValueError:
         return reverse("trace", args=[trace.pk])
 

@@ -1,15 +1,12 @@
 import json
-from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
-from planner.runs.models import Run, State
+from planner.runs.models import Run
 from planner.teams.models import User
-from planner.web.views import runs
 from tests.factories import make_run, make_scenario
 from tests.planner.reports.example import SECTIONS, example, infeasible_example
 from tests.planner.web.support import Office, make_office, signed_in
@@ -108,47 +105,6 @@ def test_a_run_that_is_not_done_has_no_report_yet(office: Office) -> None:
     client = signed_in(office.owner)
     assert client.get(f"/reports/{office.queued.pk}/")["Location"] == f"/runs/{office.queued.pk}/"
     assert client.get(f"/reports/{office.queued.pk}/report.json").status_code == 404
-
-
-def test_a_run_under_way_shows_its_candidates_and_asks_again(office: Office) -> None:
-    run = office.queued
-    run.state, run.progress_ratio, run.stage = State.RUNNING, 0.5, "Sizing H100"
-    run.partial, run.started_at = example()["candidates"][:3], timezone.now()
-    run.save()
-    page = signed_in(office.owner).get(f"/runs/{run.pk}/").content.decode()
-    assert 'hx-trigger="every 1s"' in page
-    assert "Sizing H100" in page
-    assert "H100\N{NO-BREAK SPACE}SXM5" in page
-    assert "Cancel run" in page
-
-
-def test_a_run_that_ends_leads_to_its_report(office: Office) -> None:
-    client = signed_in(office.owner)
-    assert client.get(f"/runs/{office.done.pk}/")["Location"] == f"/reports/{office.done.pk}/"
-    part = client.get(f"/runs/{office.done.pk}/progress/")
-    assert part["HX-Redirect"] == f"/reports/{office.done.pk}/"
-
-
-@pytest.mark.parametrize(("answers", "said"), [(False, "No worker answers"), (True, "Waiting for a free worker")])
-def test_a_wait_is_explained(office: Office, monkeypatch: pytest.MonkeyPatch, answers: bool, said: str) -> None:
-    monkeypatch.setattr(runs, "worker_answers", lambda: answers)
-    Run.objects.filter(pk=office.queued.pk).update(created_at=timezone.now() - timedelta(minutes=1))
-    assert said in signed_in(office.owner).get(f"/runs/{office.queued.pk}/").content.decode()
-
-
-def test_cancelling_stops_a_queued_run_at_once(office: Office) -> None:
-    client = signed_in(office.editor)
-    assert client.post(f"/runs/{office.queued.pk}/cancel/").status_code == 302
-    page = client.get(f"/runs/{office.queued.pk}/").content.decode()
-    assert "Cancelled" in page
-    assert "every 1s" not in page
-
-
-def test_a_failed_run_says_why(office: Office) -> None:
-    run = office.queued
-    run.state, run.failure = State.FAILED, {"code": "internal_error", "detail": "Something went wrong inside."}
-    run.save()
-    assert "Something went wrong inside." in signed_in(office.owner).get(f"/runs/{run.pk}/").content.decode()
 
 
 def test_running_again_returns_the_report_that_answers_the_same_question(office: Office) -> None:
