@@ -49,6 +49,8 @@ REPORT_KEYS = {
     "api": ("array", "The bill of each hosted model for the same tokens."),
     "owned": ("array", "What the GPUs that the scenario owns can take within the targets."),
     "break_even": (["object", "null"], "The cost staircase and its crossings."),
+    "hybrid": (["object", "null"], "Base load self-hosted, overflow at the API: the cheapest split."),
+    "operation": ("array", "The same fleet by schedule, autoscaled, to zero, committed or on spot."),
     "curves": ("array", "The recommended fleet at rising load."),
     "sensitivity": ("array", "What the saving becomes when one assumption changes."),
     "uncertainty": (["object", "null"], "How far predictions may be off, and on what that rests."),

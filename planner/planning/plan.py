@@ -8,6 +8,8 @@ from typing import Any
 
 from planner.planning.money.bills import FleetBill, Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
 from planner.planning.money.break_even import break_even_section, stairs_of
+from planner.planning.money.hybrid import hybrid_section
+from planner.planning.money.operation import operation_rows, operation_sentence
 from planner.planning.money.sensitivity import Base, sensitivity
 from planner.planning.progress import OnProgress, Teller
 from planner.planning.report.launch_commands import engine_commands, engine_settings
@@ -142,6 +144,8 @@ def _without_fleet(
         "memory": memory_section(job.load, nearest) if nearest and fits else None,
         "cost": None,
         "break_even": None,
+        "hybrid": None,
+        "operation": [],
         "curves": [],
         "sensitivity": [],
         "uncertainty": None,
@@ -180,14 +184,19 @@ def _with_fleet(
         )
     stairs = stairs_of(scenario, load, bill.cost.usd_per_replica_hour, size.capacity_rps)
     notes = notes_of(job, gpus, [candidate])
+    operation = operation_rows(job, size, bill, against)
+    said = verdict(scenario, load, candidate, size.serving, bill, against)
+    otherwise = operation_sentence(operation, said["choice"])
     return _common(job, hosted, answers) | {
-        "verdict": verdict(scenario, load, candidate, size.serving, bill, against),
+        "verdict": said | {"detail": " ".join(part for part in (said["detail"], otherwise) if part)},
         "recommended": _recommended(scenario, size, bill),
         "slo": slo_rows(size),
         "load": load_section(job, size),
         "memory": memory_section(load, candidate),
         "cost": cost_section(bill, tokens.input, tokens.output),
         "break_even": break_even_section(load, stairs, hosted),
+        "hybrid": hybrid_section(job, size, bill, against),
+        "operation": operation,
         "curves": curve_rows(job, size),
         "sensitivity": sensitivity(base) if base else [],
         "uncertainty": uncertainty_section(job, size, bill, against),

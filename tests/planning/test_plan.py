@@ -9,7 +9,8 @@ SMALL = changed("hardware", {"gpus": ["H200-SXM-141GB"], "tensor_parallel": [1]}
 
 SECTIONS = {
     "schema_version", "name", "verdict", "recommended", "candidates", "slo", "load", "memory", "cost", "api",
-    "break_even", "curves", "sensitivity", "uncertainty", "provenance", "owned",
+    "break_even", "curves", "sensitivity", "uncertainty", "provenance", "owned", "hybrid",
+    "operation",
 }  # fmt: skip
 
 

@@ -13,7 +13,18 @@ Report = dict[str, Any]
 
 def text_report(report: Report) -> str:
     """Verdict, fleet, targets, memory, costs, break-even and assumptions, about a screen and a half."""
-    parts = [_head, _recommended, _targets, _memory, _costs, _break_even, _uncertainty, _candidates, _assumptions]
+    parts = [
+        _head,
+        _recommended,
+        _targets,
+        _memory,
+        _costs,
+        _break_even,
+        _operation,
+        _uncertainty,
+        _candidates,
+        _assumptions,
+    ]
     return "\n".join(line for part in parts for line in part(report))
 
 
@@ -94,6 +105,19 @@ def _break_even(report: Report) -> Iterator[str]:
     yield from _title("Break-even")
     for row in section["against"]:
         yield f"{hosted_name(row['provider'], row['model'])}: {row['sentence']}"
+
+
+def _operation(report: Report) -> Iterator[str]:
+    if not report["operation"]:
+        return
+    yield from _title("Run otherwise, USD a month")
+    rows = []
+    for row in report["operation"]:
+        doubt = "" if row["meets_targets"] else "; misses the targets at times"
+        rows.append((row["label"], _money(row["usd_per_month"]), row["basis"] + doubt))
+    yield from _table(rows)
+    if report["hybrid"] is not None:
+        yield report["hybrid"]["sentence"]
 
 
 def _uncertainty(report: Report) -> Iterator[str]:

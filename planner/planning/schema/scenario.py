@@ -60,6 +60,21 @@ class Billing(Part):
     hours_per_month: Annotated[float, Range(1, 744, "h")] = Field(
         730.0, description="Hours in a month (365 × 24 / 12 = 730)."
     )
+    ready_s: Annotated[float, Range(0, 7_200, "s")] = Field(
+        300.0, description="From asking for a replica to its first token; 40 s to 1,020 s were measured elsewhere."
+    )
+    idle_s: Annotated[float, Range(0, 86_400, "s")] = Field(
+        900.0, description="Without a request for so long, a replica that scales to zero is switched off."
+    )
+    spot_interruptions_per_hour: Annotated[float, Range(0, 60, "per hour")] = Field(
+        0.05, description="How often an interruptible replica is taken away; an assumption."
+    )
+    reserved_1y_discount_ratio: Annotated[float, Range(0, 0.95, "(a ratio)")] = Field(
+        0.35, description="Off the hourly price for a year's commitment; 30 to 40 % is usual, prices are hardly listed."
+    )
+    reserved_3y_discount_ratio: Annotated[float, Range(0, 0.95, "(a ratio)")] = Field(
+        0.55, description="Off the hourly price for a commitment of three years; 50 to 60 % is usual."
+    )
     max_usd_per_month: Annotated[float, Range(1, 1e12, "USD")] | None = Field(
         None, description="Budget: most that the fleet may cost a month."
     )

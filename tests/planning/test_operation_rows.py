@@ -1,0 +1,99 @@
+"""The fleet run otherwise, and the hybrid, against the report's own week."""
+
+import math
+
+import pytest
+
+from planner.planning import parse_scenario, plan
+from tests.planning.scenarios import changed
+
+HOURS = 730
+
+
+def document(mean_rps=20.0, **billing):
+    scenario = changed("model", {"id": "meta-llama/Llama-3.1-8B-Instruct"})
+    scenario["hardware"] = {"gpus": ["L40S"], "tensor_parallel": [1],
+                            "price_overrides": {"L40S": {"usd_per_gpu_hour": 1.0}}}  # fmt: skip
+    scenario["traffic"]["prefix"] = {"kind": "none"}
+    scenario["traffic"]["arrival"]["mean_rps"] = mean_rps
+    scenario["slo"] = {"ttft_p95_ms": 1000, "tpot_p95_ms": 60}
+    scenario["billing"] = {"spare_replicas": 1, "ready_s": 600, **billing}
+    return scenario
+
+
+@pytest.fixture(scope="module")
+def report():
+    return plan(parse_scenario(document()))
+
+
+def rows_of(report):
+    return {row["key"]: row for row in report["operation"]}
+
+
+def test_always_on_is_the_bill(report):
+    row = rows_of(report)["always_on"]
+    assert row["usd_per_month"] == report["cost"]["usd_per_month"]["mid"]
+    assert row["saves_usd_per_month"] == 0
+
+
+def test_a_schedule_pays_the_replicas_of_each_hour_and_their_starts(report):
+    needed = [max(1, hour["replicas_needed"]) for hour in report["load"]["week"]]
+    starts = sum(max(0, after - now) for now, after in zip(needed, [*needed[1:], needed[0]], strict=True))
+    hours = sum(needed) + starts * 600 / 3600 + 168  # and one spare
+    assert rows_of(report)["scheduled"]["usd_per_month"] == pytest.approx(hours * HOURS / 168, abs=0.02)
+
+
+def test_who_sees_less_ahead_pays_more(report):
+    rows = rows_of(report)
+    order = [rows[key]["usd_per_month"] for key in ("scheduled", "autoscaled", "always_on")]
+    assert order == sorted(order)
+
+
+def test_a_commitment_never_costs_more_than_the_hours_alone(report):
+    rows = rows_of(report)
+    base = sum(max(1, hour["replicas_needed"]) + 1 for hour in report["load"]["week"]) * HOURS / 168
+    assert rows["committed_3y"]["usd_per_month"] <= rows["committed_1y"]["usd_per_month"] <= base + 0.01
+
+
+def test_to_zero_is_only_for_what_one_replica_carries_and_cold_starts_miss_a_ttft_target(report):
+    assert "scale_to_zero" not in rows_of(report)
+    idle = rows_of(plan(parse_scenario(document(mean_rps=0.001))))["scale_to_zero"]
+    assert not idle["meets_targets"]
+    assert idle["usd_per_month"] < 2 * HOURS
+    busy = rows_of(plan(parse_scenario(document(mean_rps=0.001, ready_s=0, idle_s=86_400))))["scale_to_zero"]
+    assert busy["meets_targets"]
+
+
+def test_the_hybrid_is_no_dearer_than_either_alone(report):
+    best, fleet = report["hybrid"]["best"], report["cost"]["usd_per_month"]["mid"]
+    api = report["api"][0]["usd_per_month"]
+    assert best["usd_per_month"] <= min(api, fleet) + 0.02
+    assert report["hybrid"]["saves_against_api_usd_per_month"] == pytest.approx(api - best["usd_per_month"], abs=0.02)
+
+
+def test_overflow_is_what_the_week_holds_beyond_the_replicas(report):
+    week = [hour["rps"] for hour in report["load"]["week"]]
+    capacity = report["load"]["capacity_rps"] / report["recommended"]["serving_replicas"]
+    api = report["api"][0]["usd_per_month"]
+    for point in report["hybrid"]["points"]:
+        beyond = sum(max(0.0, rate - point["replicas"] * capacity) for rate in week) / sum(week)
+        assert point["api_usd_per_month"] == pytest.approx(beyond * api, rel=1e-3, abs=0.5)
+        assert point["self_host_usd_per_month"] == pytest.approx(point["replicas"] * HOURS, abs=0.01)
+    assert math.isclose(report["hybrid"]["points"][-1]["api_usd_per_month"], 0, abs_tol=0.01)
+
+
+def test_dearer_gpus_never_make_the_hybrid_or_any_way_cheaper(report):
+    scenario = document()
+    scenario["hardware"]["price_overrides"]["L40S"]["usd_per_gpu_hour"] = 1.5
+    dearer = plan(parse_scenario(scenario))
+    assert dearer["hybrid"]["best"]["usd_per_month"] >= report["hybrid"]["best"]["usd_per_month"]
+    for key, row in rows_of(dearer).items():
+        assert row["usd_per_month"] >= rows_of(report)[key]["usd_per_month"]
+
+
+def test_without_an_api_there_is_nothing_to_share_with():
+    scenario = document()
+    scenario["api"] = {}
+    report = plan(parse_scenario(scenario))
+    assert report["hybrid"] is None
+    assert not rows_of(report)["business_hours"]["meets_targets"]
