@@ -154,8 +154,8 @@ def _committed(week: _Week) -> list[dict[str, Any]]:
         paid = found.committed * exact(week.billing.hours_per_month) + found.by_hour_usd / week.usd_per_replica_hour
         term, replicas = f"{years} year{'s' if years > 1 else ''}", counted(found.committed, "replica")
         basis = (
-            f"{replicas} for {term} at {discount:.0%} off, of which {found.unused_ratio:.0%} of the hours are not used, "
-            "the rest by schedule"
+            f"{replicas} for {term} at {discount:.0%} off, of which {found.unused_ratio:.0%} of the hours are not "
+            "used, the rest by schedule"
         )
         rows.append(week.priced(f"committed_{years}y", f"Committed {term}", paid, found.usd, basis))
     return rows
@@ -175,9 +175,9 @@ def _spot(week: _Week) -> list[dict[str, Any]]:
     serving = interrupted_replicas(max(week.needed), interruptions_per_hour=rate, ready_s=week.ready_s)
     hours = exact(week.billing.hours_per_month)
     amount = (serving * ratio + week.spares) * hours * week.usd_per_replica_hour
-    replicas, listings = counted(serving, "replica"), counted(len(ratios), "listing")
+    replicas, listed = counted(serving, "replica"), counted(len(ratios), "listing")
     basis = (
-        f"{replicas} at {float(ratio):.0%} of the price (median of {listings}), each "
+        f"{replicas} at {float(ratio):.0%} of the price (median of {listed}), each "
         f"lost {rate:g} times an hour for {week.ready_s:g} s; several lost at once miss the targets"
     )
     paid = (serving + week.spares) * hours

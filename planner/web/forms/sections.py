@@ -180,6 +180,11 @@ SECTIONS: tuple[Section, ...] = (
                     Item("billing.hours_per_month", "Hours in a month"),
                     Item("billing.spare_replicas", "Spare replicas"),
                     Item("billing.max_usd_per_month", "Budget", optional=True),
+                    Item("billing.ready_s", "Start of a replica"),
+                    Item("billing.idle_s", "Idle before it stops"),
+                    Item("billing.spot_interruptions_per_hour", "Spot interruptions"),
+                    Item("billing.reserved_1y_discount_ratio", "Off for one year"),
+                    Item("billing.reserved_3y_discount_ratio", "Off for three years"),
                     Item("priced_at", "Prices of", "text"),
                     Item("seed", "Seed"),
                 )
