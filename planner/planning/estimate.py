@@ -92,10 +92,10 @@ def _document(found: Estimate) -> dict[str, Any]:
     return {key: plain(value) for key, value in document.items()}
 
 
-def estimate_cells(scenario: Scenario) -> dict[str, Any]:
+def estimate_cells(scenario: Scenario, *, load_ratio: float = 1.0, output_ratio: float = 1.0) -> dict[str, Any]:
     """The estimate as one flat row, its columns ESTIMATE_COLUMNS: the cheapest candidate that meets the targets, else
-    the nearest one with its reason."""
-    found = _estimate(scenario, only_best=True)
+    the nearest one with its reason. The ratios move the rate and the length of outputs (`what_if`)."""
+    found = _estimate(scenario, only_best=True, load_ratio=load_ratio, output_ratio=output_ratio)
     nearest = nearest_candidate([option.candidate for option in found.options])
     shown = found.best or next(option for option in found.options if option.candidate is nearest)
     row = option_row(found.job, shown, found.against)
@@ -103,13 +103,22 @@ def estimate_cells(scenario: Scenario) -> dict[str, Any]:
     return {key: plain(value) for key, value in cells.items()}
 
 
-def _estimate(scenario: Scenario, *, only_best: bool = False) -> Estimate:
-    job = make_job(scenario, lambda: None)
+def _estimate(
+    scenario: Scenario, *, only_best: bool = False, load_ratio: float = 1.0, output_ratio: float = 1.0
+) -> Estimate:
+    job = _changed(make_job(scenario, lambda: None), load_ratio, output_ratio)
     gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
     hosted = hosted_bills(scenario, job.load)
     pairs = [(gpu, layout) for gpu in gpus for layout in layouts_of(job, gpu)]
     options = _worth_trying(job, pairs) if only_best else [_option(job, prepare(job, *pair)) for pair in pairs]
     return Estimate(job, gpus, hosted, tuple(options), _best(options), cheapest(hosted))
+
+
+def _changed(job: Job, load_ratio: float, output_ratio: float) -> Job:
+    if load_ratio == output_ratio == 1:
+        return job
+    load = job.load.scaled(load_ratio)
+    return replace(job, load=replace(load, mix=load.mix.stretched(output_ratio=output_ratio)))
 
 
 def _worth_trying(job: Job, pairs: Sequence[tuple[Gpu, Parallelism]]) -> list[Option]:

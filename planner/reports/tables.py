@@ -120,3 +120,15 @@ TABLES: dict[str, Callable[[Report], Table]] = {
     "memory": memory,
 }
 """By the name that an address has for it."""
+
+LABELS: dict[str, str] = {
+    "candidates": "Candidates",
+    "curves": "Latency by load",
+    "timeseries": "Load of the week",
+    "cost": "Self-host cost",
+    "api": "API bills",
+    "break-even": "Break-even",
+    "sensitivity": "Sensitivity",
+    "memory": "Memory",
+}
+"""What a page calls them, by the same names."""

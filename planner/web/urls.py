@@ -19,6 +19,7 @@ from planner.web.views import (
     team_ending,
     tokens,
     traces,
+    what_if,
 )
 
 urlpatterns: list[URLPattern] = [
@@ -46,6 +47,11 @@ urlpatterns: list[URLPattern] = [
     path("traces/uploads/<uuid:upload_id>/forget/", traces.upload_forget, name="trace-upload-forget"),
     path("traces/<uuid:trace_id>/", traces.detail, name="trace"),
     path("traces/<uuid:trace_id>/delete/", traces.delete, name="trace-delete"),
+    path("reports/<uuid:run_id>/sheet/", reports.sheet, name="report-sheet"),
+    path("reports/<uuid:run_id>/report.xlsx", reports.report_workbook, name="report-xlsx"),
+    path("reports/<uuid:run_id>/tables/<slug:table>.csv", reports.report_csv, name="report-csv"),
+    path("reports/<uuid:run_id>/what-if/", what_if.estimate, name="report-what-if"),
+    path("reports/<uuid:run_id>/what-if/run/", what_if.run, name="report-what-if-run"),
     path("catalog/", catalog.catalog, name="catalog"),
     path("lab/", lab.lab, name="lab"),
     path("team/", team.team, name="team"),

@@ -12,7 +12,6 @@ from planner import planning
 from planner.api import openapi_estimates as openapi
 from planner.api.answers import answer
 from planner.api.body import read_json_body
-from planner.api.estimating import cells, estimate
 from planner.api.fields import chosen_fields
 from planner.api.flat_scenario import FlatInvalid, scenario_from_flat, texts_of
 from planner.api.query import NoQuery, read_query
@@ -24,6 +23,7 @@ from planner.api.views.base import ApiView
 from planner.api.wire import BatchRequest, Fault
 from planner.planning.errors import FieldError, pointer
 from planner.reports.tables import Table
+from planner.scenarios.estimating import cells, estimate
 from planner.teams.models import Scope
 
 COLUMNS = tuple(planning.ESTIMATE_COLUMNS)

@@ -14,9 +14,10 @@ from planner.api.fields import chosen_fields
 from planner.api.listing import list_table
 from planner.api.problems import NOT_ACCEPTABLE, ApiProblem
 from planner.api.query import ListQuery, read_query
-from planner.api.renderers import Csv, Json, Parquet, csv_of_columns
+from planner.api.renderers import Csv, Json, Parquet
 from planner.api.views.base import ApiView
 from planner.api.views.runs import finished_run
+from planner.reports.csv_text import csv_of_columns
 from planner.reports.requests import ParquetMissing, RequestRows, requests_parquet
 from planner.reports.tables import Table
 

@@ -13,7 +13,6 @@ from planner import planning
 from planner.api import openapi_estimates as openapi
 from planner.api.answers import answer
 from planner.api.cells import CellView, row_answer
-from planner.api.estimating import cells
 from planner.api.fields import chosen_fields
 from planner.api.flat_scenario import FlatInvalid, scenario_from_flat
 from planner.api.listing import list_rows
@@ -23,6 +22,7 @@ from planner.api.sheet_query import SheetQuery
 from planner.api.small_body import read_body
 from planner.api.views.base import ApiView, ListView
 from planner.api.wire import Fault, LinkCreated, LinkRequest, LinkSummary
+from planner.scenarios.estimating import cells
 from planner.teams.models import LinkToken, Scope
 from planner.teams.selectors import link_tokens_of, numbered_get
 from planner.teams.services import link_token_create, token_revoke

@@ -6,7 +6,7 @@ form scales it for longer outputs); only step times are simulated again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,7 @@ from planner.planning.money.bills import FleetBill, Hosted, hosted_traffic, mont
 from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
 from planner.planning.search.replica import Replica, estimate
-from planner.planning.traffic.load import Load, Mix
+from planner.planning.traffic.load import Load
 
 STEP = 0.2
 
@@ -96,18 +96,13 @@ def _output(base: Base) -> Row:
     now = estimate(base.replica, base.load.mix, base.tpot_limit_ms).start_rps
 
     def saving(ratio: float) -> Fraction:
-        then = estimate(base.replica, _stretched(base.load.mix, ratio), base.tpot_limit_ms).start_rps
+        then = estimate(base.replica, base.load.mix.stretched(output_ratio=ratio), base.tpot_limit_ms).start_rps
         grows = max(1.0, then / now) if ratio < 1 else min(1.0, then / now)
         serving = replicas_for_peak(base.load.peak_rps, base.capacity_rps * grows)
         traffic = hosted_traffic(base.load, tokens.requests, cached=base.api.cached, output_ratio=ratio)
         return exact(api_bill(base.api.price, traffic).exact_usd_per_month) - base.fleet_usd(serving)
 
     return ("Output length", "−20 %", "+20 %", saving(1 - STEP), saving(1 + STEP))
-
-
-def _stretched(mix: Mix, ratio: float) -> Mix:
-    output = (mix.output_tokens * ratio + 0.5).astype(mix.output_tokens.dtype)
-    return replace(mix, output_tokens=output.clip(1))
 
 
 def _step_time(base: Base) -> Row:

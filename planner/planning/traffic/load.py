@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -51,6 +51,15 @@ class Mix:
         """Context held by a running sequence, mean over time."""
         return token_time_mean_context(self.prompt_tokens, self.output_tokens)
 
+    def stretched(self, *, output_ratio: float, prompt_ratio: float = 1.0) -> Mix:
+        """Every request longer or shorter; a shared prefix keeps its length where prompts stay longer than it."""
+        output = np.rint(self.output_tokens * output_ratio).astype(self.output_tokens.dtype)
+        prompt = self.prompt_tokens
+        if prompt_ratio != 1:
+            prompt = np.rint(prompt * prompt_ratio).astype(prompt.dtype)
+            prompt = np.maximum(prompt, self.prefix_tokens + 1)
+        return replace(self, prompt_tokens=prompt, output_tokens=np.maximum(output, 1))
+
     @cached_property
     def decode_context_tokens(self) -> npt.NDArray[np.float64]:
         """Mean context of each request while it decodes, p + n/2, rising; those of one token never do."""
@@ -89,6 +98,12 @@ class Load:
     @property
     def is_trace(self) -> bool:
         return self.trace_arrival_ps is not None
+
+    def scaled(self, ratio: float) -> Load:
+        """The same week at so many times its rates."""
+        return replace(
+            self, mean_rps=self.mean_rps * ratio, peak_rps=self.peak_rps * ratio, week_rps=self.week_rps * ratio
+        )
 
 
 def scenario_load(scenario: Scenario, max_model_len: int) -> Load:

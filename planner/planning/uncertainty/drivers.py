@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from planner.planning.schema import Scenario
 from planner.planning.search.candidates import Job
 from planner.planning.search.intervals import Sized
 from planner.planning.search.replica import FloatArray, estimate
-from planner.planning.traffic.load import Mix
 from planner.planning.uncertainty.slo_probability import residuals
 from planner.planning.uncertainty.spread import CERTAIN, Spread, from_quartiles, within
 
@@ -170,14 +169,12 @@ def make_model(job: Job, size: Sized, bill: FleetBill, against: Hosted | None) -
     limit = job.targets.step_limit_ms
     now = estimate(replica, job.load.mix, limit).start_rps
     rates = [
-        [estimate(replica, _stretched(job.load.mix, math.exp(p), math.exp(o)), limit).start_rps for o in grids[1]]
+        [
+            estimate(
+                replica, job.load.mix.stretched(prompt_ratio=math.exp(p), output_ratio=math.exp(o)), limit
+            ).start_rps
+            for o in grids[1]
+        ]
         for p in grids[0]
     ]
     return Model(job, size, bill, against, np.log(np.maximum(np.array(rates) / now, LEAST_RATIO)), *grids)
-
-
-def _stretched(mix: Mix, prompt_ratio: float, output_ratio: float) -> Mix:
-    """Every request longer or shorter; a shared prefix keeps its length where prompts stay longer than it."""
-    prompt = np.rint(mix.prompt_tokens * prompt_ratio).astype(mix.prompt_tokens.dtype)
-    output = np.rint(mix.output_tokens * output_ratio).astype(mix.output_tokens.dtype)
-    return replace(mix, prompt_tokens=np.maximum(prompt, mix.prefix_tokens + 1), output_tokens=np.maximum(output, 1))
