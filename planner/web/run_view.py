@@ -1,13 +1,14 @@
 """What the page of a run says while it waits, works and when it has ended."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from planner.reports import names
 from planner.reports.evidence import CANDIDATE_COLUMNS, candidate_row
 from planner.reports.numbers import usd
+from planner.reports.parts import Row as TableRow
 from planner.reports.parts import Table
 from planner.runs.models import FINAL_STATES, Run, State
 
@@ -49,13 +50,13 @@ def run_view(run: Run, *, now: datetime, worker_answers: bool, line: Line) -> Ru
     rows: Sequence[Row] = run.partial if isinstance(run.partial, list) else []
     best = min((row for row in rows if row.get("usd_per_month")), key=_mid, default=None)
     ordered = sorted(rows, key=lambda row: (not row["feasible"], _mid(row) if row.get("usd_per_month") else 0.0))
-    chosen = best["id"] if best else None
+    cheapest = best["id"] if best else None
     elapsed_s = max(0.0, ((run.finished_at or now) - (run.started_at or run.created_at)).total_seconds())
     return RunView(
         final=run.state in FINAL_STATES,
         trouble=_trouble(run, now, worker_answers),
         candidates=Table(
-            "Candidates of this run", CANDIDATE_COLUMNS, tuple(candidate_row(row, chosen) for row in ordered)
+            "Candidates of this run", CANDIDATE_COLUMNS, tuple(_candidate(row, cheapest) for row in ordered)
         ),
         done=len(rows),
         meeting=sum(1 for row in rows if row["feasible"]),
@@ -67,6 +68,12 @@ def run_view(run: Run, *, now: datetime, worker_answers: bool, line: Line) -> Ru
         title=_title(run),
         said=_said(run, len(rows), best),
     )
+
+
+def _candidate(row: Row, cheapest: str | None) -> TableRow:
+    """The cheapest so far is marked; what is recommended is not known before the end."""
+    shown = candidate_row(row)
+    return replace(shown, kind="pick") if row["id"] == cheapest else shown
 
 
 def _trouble(run: Run, now: datetime, worker_answers: bool) -> Trouble:

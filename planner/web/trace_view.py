@@ -19,6 +19,7 @@ KINDS = {
 }
 PACKINGS = {"gzip": ", packed with gzip"}
 CHOICES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+LENGTHS = {"empirical": "as observed"}
 CLOCKS = {"wall": "dates and times", "offset": "seconds from a start", "none": "none"}
 H_S, DAY_S = 3600, 86_400
 
@@ -149,7 +150,7 @@ def _problems(reading: Told) -> Table | None:
         Row((Cell(number(each["row"])), Cell("used" if each["kept"] else "left out"), Cell(each["detail"])))
         for each in found
     )
-    columns = (Column("Line", numeric=True), Column("Row is"), Column("Because", wide=True))
+    columns = (Column("Line"), Column("Row is"), Column("Because", wide=True))
     return (
         Table("Rows with something odd about them, the first ten of each kind", columns, rows, small=True)
         if rows
@@ -160,7 +161,7 @@ def _problems(reading: Told) -> Table | None:
 def _sample(profile: Told | None) -> Table | None:
     rows = (profile or {}).get("preview") or ()
     columns = (
-        Column("Line", numeric=True),
+        Column("Line"),
         Column("Arrival", "s", numeric=True),
         Column("Prompt", "tokens", numeric=True),
         Column("Output", "tokens", numeric=True),
@@ -203,7 +204,7 @@ def _fitted(profile: Told | None) -> Iterator[Fact]:
     arrival = traffic["arrival"]
     cv = f", variation {significant(arrival['cv'])}" if "cv" in arrival else ""
     rate = "busiest hour" if fitted["is_peak_hour"] else "mean over the week"
-    yield Fact("Arrivals", f"{arrival['kind']}{cv}")
+    yield Fact("Arrivals", f"{arrival['kind'].capitalize()}{cv}")
     yield Fact("Rate", requests_per_s(arrival["mean_rps"]), "req/s", note=rate)
     for label, key in (("Prompts", "prompt_tokens"), ("Outputs", "output_tokens")):
         distance = fitted["ks_distance"][key]
