@@ -30,7 +30,7 @@ from costmodel.models.hf_config import model_from_hf_config
 from costmodel.models.sizes import model_from_params, model_from_sizes
 from costmodel.models.spec import AttentionGroup, MlpGroup, ModelSpec
 from costmodel.pricing.api_bill import ApiBill, ApiTraffic, api_bill, api_traffic
-from costmodel.pricing.api_pricing import api_price, api_price_listing
+from costmodel.pricing.api_pricing import api_price, api_price_listing, own_api_price
 from costmodel.pricing.api_rates import ApiPrice, RateCard, RateTier, TokenRates
 from costmodel.pricing.api_usage import Usage, anthropic_usage, inclusive_usage, openai_usage, usage_cost_usd
 from costmodel.pricing.breakeven import (
@@ -124,6 +124,7 @@ __all__ = [
     "model_from_params",
     "model_from_sizes",
     "openai_usage",
+    "own_api_price",
     "paid_hours_per_month",
     "prefill_floor_s",
     "price_drift",

@@ -12,7 +12,7 @@ from costmodel.pricing.api_catalog import CatalogEntry, entries, find_entry
 from costmodel.pricing.api_first_source import DatedRates, dated_rates, per_mtok
 from costmodel.pricing.api_rates import ApiPrice, RateCard, TokenRates
 from costmodel.pricing.api_second_source import TableRow, table_label
-from costmodel.pricing.money import PriceUnknownError
+from costmodel.pricing.money import Number, PriceUnknownError, to_decimal
 
 STALE_AFTER_DAYS = 180
 
@@ -35,6 +35,36 @@ def api_price(provider: str, model: str, priced_at: date) -> ApiPrice:
             needed="Choose a text model, or another provider",
         )
     return price
+
+
+def own_api_price(
+    provider: str,
+    model: str,
+    priced_at: date,
+    *,
+    input_usd_per_mtok: Number,
+    output_usd_per_mtok: Number,
+    cached_read_usd_per_mtok: Number | None = None,
+    source: str = "given by the user",
+    as_of: str = "",
+) -> ApiPrice:
+    """A user's own price in USD per million tokens, of any provider and model; no batch rates, nothing per request."""
+    cached = None if cached_read_usd_per_mtok is None else to_decimal(cached_read_usd_per_mtok)
+    rates = TokenRates(to_decimal(input_usd_per_mtok), to_decimal(output_usd_per_mtok), cached)
+    return ApiPrice(
+        provider=provider,
+        model=model,
+        priced_at=priced_at,
+        standard=RateCard(rates),
+        batch=None,
+        usd_per_1k_requests=Decimal(0),
+        deprecated=False,
+        deprecation_date=None,
+        available=True,
+        source=source,
+        as_of=as_of,
+        notes=("a price of your own",),
+    )
 
 
 @lru_cache(maxsize=8)

@@ -8,6 +8,8 @@
 from planner.planning.errors import FieldError, PlanCancelled, ScenarioInvalid
 from planner.planning.estimate import estimate_cells, estimate_preview, estimate_scenario
 from planner.planning.listing import catalog_listing
+from planner.planning.own_catalog import OwnCatalog, OwnEntry
+from planner.planning.own_checks import own_defaults, own_entry
 from planner.planning.plan import plan
 from planner.planning.presets import Preset, preset_get, presets
 from planner.planning.progress import Progress
@@ -32,6 +34,8 @@ __all__ = [
     "REQUEST_COLUMNS",
     "SCHEMA_VERSION",
     "FieldError",
+    "OwnCatalog",
+    "OwnEntry",
     "PlanCancelled",
     "Preset",
     "Progress",
@@ -44,6 +48,8 @@ __all__ = [
     "estimate_preview",
     "estimate_scenario",
     "form_to_scenario",
+    "own_defaults",
+    "own_entry",
     "parse_scenario",
     "plan",
     "preset_get",

@@ -9,13 +9,12 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from costmodel.pricing.api_bill import ApiBill, ApiTraffic, api_bill, api_traffic
-from costmodel.pricing.api_pricing import api_price
 from costmodel.pricing.api_rates import ApiPrice
 from costmodel.pricing.money import exact
 from costmodel.pricing.selfhost_cost import CostIdentity, SelfHostCost, cost_identity, self_host_cost
 from planner.planning.report.plain import usd, usd_per_mtok
 from planner.planning.schema import Scenario
-from planner.planning.search.inventory import Gpu
+from planner.planning.search.inventory import Gpu, resolve_api
 from planner.planning.traffic.load import Load
 
 SECONDS_PER_HOUR = 3600
@@ -146,7 +145,7 @@ class Hosted:
                 for line in self.bill.lines
             ],
             "usd_per_mtok_blended": usd_per_mtok(self.bill.usd_per_mtok_blended),
-            "source": f"{self.price.source}, {self.price.as_of}",
+            "source": ", ".join(part for part in (self.price.source, self.price.as_of) if part),
             "priced_at": self.price.priced_at.isoformat(),
             "note": "; ".join(notes),
         }
@@ -157,7 +156,7 @@ def hosted_bills(scenario: Scenario, load: Load) -> tuple[Hosted, ...]:
     tokens = monthly_tokens(load, scenario.billing.hours_per_month)
     out = []
     for choice in scenario.api.alternatives:
-        price = api_price(choice.provider, choice.model, scenario.priced_at)
+        price = resolve_api(choice, scenario.priced_at)
         cached = bool(load.mix.prefix_tokens) and price.standard.rates.cached_read_usd_per_mtok is not None
         out.append(Hosted(price, api_bill(price, hosted_traffic(load, tokens.requests, cached=cached)), cached))
     return tuple(out)

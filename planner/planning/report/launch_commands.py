@@ -42,7 +42,13 @@ def engine_commands(scenario: Scenario, deployment: Deployment) -> dict[str, str
 
 
 def _vllm(scenario: Scenario, deployment: Deployment) -> str:
-    words = ["vllm", "serve", scenario.model.id or "MODEL", "--tensor-parallel-size", str(deployment.parallelism.tp)]
+    words = [
+        "vllm",
+        "serve",
+        scenario.model.id or "MODEL",
+        "--tensor-parallel-size",
+        str(deployment.parallelism.tp),
+    ]
     spread = deployment.parallelism
     if spread.pp > 1:
         words += ["--pipeline-parallel-size", str(spread.pp)]
@@ -68,7 +74,13 @@ def _vllm(scenario: Scenario, deployment: Deployment) -> str:
 
 
 def _sglang(scenario: Scenario, deployment: Deployment) -> str:
-    words = ["python", "-m", "sglang.launch_server", "--model-path", scenario.model.id or "MODEL"]
+    words = [
+        "python",
+        "-m",
+        "sglang.launch_server",
+        "--model-path",
+        scenario.model.id or "MODEL",
+    ]
     spread = deployment.parallelism
     words += ["--tp-size", str(spread.tp * spread.dp)]  # SGLang counts attention-DP ranks as tensor parallel ones
     if spread.pp > 1:

@@ -42,7 +42,11 @@ def _gpus(report: Mapping[str, Any], today: date) -> Iterator[dict[str, Any]]:
 
 def _hosted(report: Mapping[str, Any], today: date) -> Iterator[dict[str, Any]]:
     priced_at = date.fromisoformat(report["provenance"]["priced_at"])
+    stated = report["provenance"]["scenario"].get("api", {}).get("alternatives", ())
+    own = {(choice["provider"], choice["model"]) for choice in stated if "price" in choice}
     for bill in report.get("api") or ():
+        if (bill["provider"], bill["model"]) in own:
+            continue
         try:
             then = api_price(bill["provider"], bill["model"], priced_at).standard.rates
             now = api_price(bill["provider"], bill["model"], today).standard.rates

@@ -54,11 +54,7 @@ def provenance(
 
 def sources(job: Job, gpus: Sequence[Gpu], hosted: Sequence[Hosted]) -> list[dict[str, str]]:
     """One row per figure that came from outside."""
-    rows = [
-        _source(
-            "Architecture of " + model_name(job.model.id), _model_value(job), job.model.source or "the scenario", "", ""
-        )
-    ]
+    rows = [_source("Architecture of " + model_name(job.model.id), _model_value(job), *_model_origin(job), "")]
     profile = job.profile
     rows.append(
         _source("Engine defaults", f"{engine_name(profile.name)} {profile.version}", profile.source, profile.as_of, "")
@@ -84,9 +80,10 @@ def _gpu_rows(gpu: Gpu) -> list[dict[str, str]]:
     accelerator, price = gpu.accelerator, gpu.price
     name = gpu_name(accelerator.id)
     value = f"{accelerator.memory_gib:g} GiB, {accelerator.memory_bandwidth_gb_per_s:g} GB/s"
-    rows = [_source(f"{name}, hardware", value, accelerator.source, accelerator.as_of, "")]
+    source, as_of = _own_origin(gpu) if gpu.custom else (accelerator.source, accelerator.as_of)
+    rows = [_source(f"{name}, hardware", value, source, as_of, "")]
     if price.basis == "override":
-        rows.append(_source(f"{name}, price", price.sentence, "the scenario", "", ""))
+        rows.append(_source(f"{name}, price", price.sentence, *_own_origin(gpu), ""))
         return rows
     rows.append(_source(f"{name}, price", price.sentence, "the listings below", str(price.priced_at), ""))
     for listing in price.listings:
@@ -96,8 +93,20 @@ def _gpu_rows(gpu: Gpu) -> list[dict[str, str]]:
     return rows
 
 
+def _own_origin(gpu: Gpu) -> tuple[str, str]:
+    """Where the scenario says that its own figures are from."""
+    own = gpu.own
+    source = own.source if own and own.source else "the scenario"
+    return source, own.as_of.isoformat() if own and own.as_of else ""
+
+
 def _amount(usd_per_gpu_hour: Decimal | None) -> str:
     return "" if usd_per_gpu_hour is None else f"{exact_usd(usd_per_gpu_hour)} per GPU-hour"
+
+
+def _model_origin(job: Job) -> tuple[str, str]:
+    own = job.scenario.model
+    return own.source or job.model.source or "the scenario", own.as_of.isoformat() if own.as_of else ""
 
 
 def _model_value(job: Job) -> str:

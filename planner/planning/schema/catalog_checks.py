@@ -17,7 +17,6 @@ from costmodel import (
     PriceUnknownError,
     Problem,
     UnknownIdError,
-    api_price,
     divisibility_problems,
     engine_profile,
     load_catalog,
@@ -28,7 +27,7 @@ from planner.planning.schema.model import CustomAccelerator, Hardware, Model
 from planner.planning.schema.samples import single_token_errors, trace_sample_errors
 from planner.planning.schema.scenario import Api, Engine
 from planner.planning.schema.traffic import Shape, Trace
-from planner.planning.search.inventory import resolve_gpu, resolve_model
+from planner.planning.search.inventory import resolve_api, resolve_gpu, resolve_model
 from planner.planning.traffic.builtin_traces import BUILTIN_TRACES
 from planner.planning.traffic.trace_source import load_trace
 from simulator import SimulatorError, weekly_shape
@@ -222,7 +221,7 @@ def _apis(api: Api, priced_at: date) -> Found:
     for index, choice in enumerate(api.alternatives):
         here = ("api", "alternatives", index)
         try:
-            api_price(choice.provider, choice.model, priced_at)
+            resolve_api(choice, priced_at)
         except UnknownIdError as error:
             yield unknown_id(error, *here, "provider" if "provider" in str(error) else "model")
         except PriceUnknownError as error:

@@ -45,6 +45,9 @@ def _hardware(hardware: Hardware) -> Hardware:
 def _api(scenario: Scenario) -> Api:
     found: dict[tuple[str, str], ApiAlternative] = {}
     for choice in scenario.api.alternatives:
+        if choice.price is not None:
+            found.setdefault((choice.provider, choice.model), choice)
+            continue
         price = api_price(choice.provider, choice.model, scenario.priced_at)
         alternative = ApiAlternative(provider=price.provider, model=price.model)
         found.setdefault((price.provider, price.model), alternative)

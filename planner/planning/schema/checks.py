@@ -228,6 +228,10 @@ def _model(data: dict[str, Any]) -> Found:
         detail = "Say which model." if not ways else f"{' and '.join(ways)} cannot both say which model."
         yield FieldError("one_of", "/model", ", ".join(ways), allowed, detail)
         return
+    for name in ("name", "source", "as_of"):
+        if ways == ["id"] and model.get(name) is not None:
+            detail = f"{name} belongs to a model of your own, given by config or sizes."
+            yield FieldError("conflict", pointer("model", name), show(model[name]), "absent with id", detail)
     if set(given) - {"max_context", "params_active_b"}:
         for name in ("layers", "hidden", "n_heads"):
             if model.get(name) is None:

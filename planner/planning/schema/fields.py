@@ -81,6 +81,15 @@ IsoDate = Annotated[date, BeforeValidator(_iso_date)]
 ShortText = Annotated[
     str, Field(min_length=1, max_length=200), BeforeValidator(lambda v: _clean_text(v) if isinstance(v, str) else v)
 ]
+
+
+class Sourced(Part):
+    """A figure of one's own says where it is from, where that is known; the report's sources repeat it."""
+
+    source: ShortText | None = Field(None, description="Where it is from, such as a contract or a data sheet.")
+    as_of: IsoDate | None = Field(None, description="Day from which it holds, or on which it was read.")
+
+
 Loose = Field(strict=False)
 """On a tuple: JSON has only lists. Its entries stay strict."""
 

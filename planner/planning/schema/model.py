@@ -6,20 +6,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from planner.planning.schema.fields import Loose, Part, Range, ShortText
+from planner.planning.schema.fields import Loose, Part, Range, ShortText, Sourced
 
 WeightDtype = Literal["native", "bf16", "fp16", "fp8", "int8", "w4a16", "fp4"]
 KvDtype = Literal["auto", "bf16", "fp8"]
 Count = Annotated[int, Range(1, 1_000_000, "")]
 
 
-class Model(Part):
+class Model(Sourced):
     """The model: by id, by a pasted Hugging Face config.json, by sizes, or by its parameter count alone."""
 
     id: ShortText | None = Field(
         None, description="Catalog id such as meta-llama/Llama-3.3-70B-Instruct; close spellings resolve."
     )
     hf_config: dict[str, Any] | None = Field(None, description="A Hugging Face config.json, pasted whole.")
+    name: ShortText | None = Field(None, description="What a model that is given by config or sizes is called.")
     params_total_b: Annotated[float, Range(0.001, 20_000, "billion")] | None = Field(
         None,
         description="Parameters in billions, all experts counted. Alone: the usual architecture of that size.",
@@ -43,7 +44,7 @@ class Model(Part):
     kv_dtype: KvDtype = Field("auto", description="Type of the KV cache; auto follows the engine.")
 
 
-class CustomAccelerator(Part):
+class CustomAccelerator(Sourced):
     """An accelerator that the catalog lacks, by its dense figures."""
 
     id: ShortText = Field(description="A name of your own.")
@@ -68,7 +69,7 @@ class CustomAccelerator(Part):
     )
 
 
-class PriceOverride(Part):
+class PriceOverride(Sourced):
     """A price of your own for one accelerator."""
 
     usd_per_gpu_hour: Annotated[float, Range(0, 10_000, "USD/h", above=True)] = Field(

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from planner.planning.errors import FieldError, ScenarioInvalid
+from planner.planning.own_catalog import OwnCatalog, with_own
 from planner.planning.schema.catalog_checks import catalog_errors
 from planner.planning.schema.catalog_ids import with_catalog_ids
 from planner.planning.schema.checks import cross_field_errors
@@ -21,8 +22,12 @@ from planner.planning.schema.structural import field_errors
 MAX_FIELD_ERRORS = 100
 
 
-def parse_scenario(data: Mapping[str, Any] | bytes | str, *, today: date | None = None) -> Scenario:
+def parse_scenario(
+    data: Mapping[str, Any] | bytes | str, *, today: date | None = None, own: OwnCatalog | None = None
+) -> Scenario:
     """Validate a scenario document.
+
+    own: what a team puts in where the document says nothing else.
 
     today: written in as priced_at where the document has none, so that later readings give the same result; without
     it priced_at is required.
@@ -32,6 +37,8 @@ def parse_scenario(data: Mapping[str, Any] | bytes | str, *, today: date | None 
     check_plain(document)
     if today is not None:
         document = with_date(document, today)
+    if own is not None:
+        document = with_own(document, own)
     errors: list[FieldError] = []
     scenario: Scenario | None = None
     try:

@@ -7,10 +7,12 @@ from datetime import date
 
 from costmodel import (
     Accelerator,
+    ApiPrice,
     EngineProfile,
     GpuPrice,
     ModelSpec,
     PriceUnknownError,
+    api_price,
     custom_accelerator,
     engine_profile,
     gpu_price,
@@ -18,18 +20,22 @@ from costmodel import (
     model_from_hf_config,
     model_from_params,
     model_from_sizes,
+    own_api_price,
 )
+from planner.planning.schema.fields import Sourced
 from planner.planning.schema.model import CustomAccelerator, Hardware, Model
-from planner.planning.schema.scenario import Scenario
+from planner.planning.schema.scenario import ApiAlternative, Scenario
 
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """An accelerator to try, and the price of an hour of it."""
+    """An accelerator to try, and the price of an hour of it. `own`: what the scenario says where its own price is
+    from."""
 
     accelerator: Accelerator
     price: GpuPrice
     custom: bool
+    own: Sourced | None = None
 
 
 def resolve_model(model: Model) -> ModelSpec:
@@ -37,13 +43,17 @@ def resolve_model(model: Model) -> ModelSpec:
     if model.id is not None:
         return load_catalog().model(model.id)
     if model.hf_config is not None:
-        return model_from_hf_config(model.hf_config)
+        return model_from_hf_config(model.hf_config, model.name or "custom", source=model.source or "")
     if model.layers is None or model.hidden is None or model.n_heads is None:
         assert model.params_total_b is not None
         return model_from_params(
-            model.params_total_b, params_active_b=model.params_active_b, max_context_tokens=model.max_context
+            model.params_total_b,
+            params_active_b=model.params_active_b,
+            max_context_tokens=model.max_context,
+            model_id=model.name or "custom",
         )
     return model_from_sizes(
+        model_id=model.name or "custom",
         layers=model.layers,
         hidden=model.hidden,
         n_heads=model.n_heads,
@@ -70,6 +80,24 @@ def _custom(custom: CustomAccelerator) -> Accelerator:
     )
 
 
+def resolve_api(choice: ApiAlternative, priced_at: date) -> ApiPrice:
+    """The price of a hosted model: the scenario's own, else the list price. Raises UnknownIdError or
+    PriceUnknownError."""
+    own = choice.price
+    if own is None:
+        return api_price(choice.provider, choice.model, priced_at)
+    return own_api_price(
+        choice.provider,
+        choice.model,
+        priced_at,
+        input_usd_per_mtok=own.input_usd_per_mtok,
+        output_usd_per_mtok=own.output_usd_per_mtok,
+        cached_read_usd_per_mtok=own.cached_read_usd_per_mtok,
+        source=own.source or "the scenario",
+        as_of=own.as_of.isoformat() if own.as_of else "",
+    )
+
+
 def resolve_gpus(hardware: Hardware, priced_at: date) -> tuple[Gpu, ...]:
     """Accelerators to try, in the order asked for (the catalog's for "any", those without a price left out).
 
@@ -92,7 +120,7 @@ def resolve_gpu(choice: str | CustomAccelerator, hardware: Hardware, priced_at: 
     """One accelerator with its price. Raises UnknownIdError or PriceUnknownError."""
     if isinstance(choice, CustomAccelerator):
         price = gpu_price(choice.id, priced_at, override=choice.usd_per_gpu_hour)
-        return Gpu(_custom(choice), price, custom=True)
+        return Gpu(_custom(choice), price, custom=True, own=choice)
     accelerator = load_catalog().accelerator(choice)
     override = hardware.price_overrides.get(accelerator.id)
     price = gpu_price(
@@ -102,7 +130,7 @@ def resolve_gpu(choice: str | CustomAccelerator, hardware: Hardware, priced_at: 
         providers=hardware.providers or None,
         regions=hardware.regions or None,
     )
-    return Gpu(accelerator, price, custom=False)
+    return Gpu(accelerator, price, custom=False, own=override)
 
 
 def _priced(accelerator: Accelerator, hardware: Hardware, priced_at: date) -> Gpu | None:
