@@ -1,10 +1,12 @@
 """Rows for tests, made through the services that make them in the product."""
 
 import itertools
+from datetime import date
 from typing import Any
 
 from planner import planning
-from planner.datasets.models import Trace, TraceUpload
+from planner.datasets.models import CatalogEntry, EntryKind, Trace, TraceUpload
+from planner.datasets.own import entry_save
 from planner.datasets.services import upload_add, upload_begin, upload_confirm
 from planner.planning.importers import Answers
 from planner.runs.models import Run
@@ -87,3 +89,16 @@ def make_trace(user: User, data: bytes = b"0,20,5\n2,30,6\n") -> Trace:
 def make_webhook(user: User, url: str = "https://example.com/hook", **fields: Any) -> tuple[Webhook, str]:
     """A webhook for every event, and its secret; nothing is sent in tests unless they make an attempt."""
     return webhook_create(team=team_of(user), user=user, url=url, **{"events": Event.values, **fields})
+
+
+def make_entry(user: User, gpu: str = "H100-SXM5-80GB", usd_per_gpu_hour: float = 1.9) -> CatalogEntry:
+    """A GPU price of the team's own."""
+    value = {"gpu": gpu, "usd_per_gpu_hour": usd_per_gpu_hour}
+    return entry_save(
+        team=team_of(user),
+        actor=user,
+        kind=EntryKind.GPU_PRICE,
+        value=value,
+        source="Contract 17",
+        as_of=date(2026, 11, 1),
+    )[0]

@@ -92,7 +92,9 @@ class _Fields:
         self.owners[pointer(*path.split("."))] = name
 
 
-def scenario_from_flat(values: Mapping[str, str], *, today: date) -> planning.Scenario:
+def scenario_from_flat(
+    values: Mapping[str, str], *, today: date, own: planning.OwnCatalog | None = None
+) -> planning.Scenario:
     """The scenario of these parameters; blank ones count as left out. FlatInvalid: every fault, by parameter."""
     given = {name: text for name, text in values.items() if text.strip()}
     fields = _fields(given)
@@ -101,7 +103,7 @@ def scenario_from_flat(values: Mapping[str, str], *, today: date) -> planning.Sc
     _add_price(document, given.get("usd_per_gpu_hour"))
     missing = _missing(given)
     try:
-        scenario = planning.parse_scenario(document, today=today)
+        scenario = planning.parse_scenario(document, today=today, own=own)
     except planning.ScenarioInvalid as error:
         raise FlatInvalid((*missing, *_by_parameter(error.errors, fields.owners, missing))) from None
     if missing:

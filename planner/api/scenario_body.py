@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from planner import planning
 from planner.api.problems import BODY_TOO_LARGE, INVALID_SCENARIO, MALFORMED_BODY, ApiProblem
 from planner.api.wire import Fault, SavedVersionRequest
+from planner.datasets.own import own_of
 from planner.planning.errors import pointer, show
 from planner.scenarios.models import Scenario, ScenarioVersion
 from planner.scenarios.selectors import version_get
@@ -19,21 +20,21 @@ _UNREADABLE = {"invalid_json", "not_utf8", "too_deep", "duplicate_key", "not_an_
 _SAVED_KEY = "scenario_version"
 
 
-def read_scenario(raw: bytes | str) -> planning.Scenario:
-    """The scenario of a document without `priced_at` is priced today.
+def read_scenario(raw: bytes | str, own: planning.OwnCatalog | None = None) -> planning.Scenario:
+    """The scenario of a document without `priced_at` is priced today. own: what the team puts in.
 
     ApiProblem: 400 when the text is no JSON object, 413 when it is too large, 422 with every fault of the scenario.
     """
     try:
-        return planning.parse_scenario(raw, today=timezone.now().date())
+        return planning.parse_scenario(raw, today=timezone.now().date(), own=own)
     except planning.ScenarioInvalid as error:
         raise invalid_scenario(error) from None
 
 
-def scenario_within(document: dict[str, Any], field: str) -> planning.Scenario:
+def scenario_within(document: dict[str, Any], field: str, own: planning.OwnCatalog | None = None) -> planning.Scenario:
     """The scenario that stands in a body under this name; faults point there. ApiProblem: as `read_scenario`."""
     try:
-        return planning.parse_scenario(document, today=timezone.now().date())
+        return planning.parse_scenario(document, today=timezone.now().date(), own=own)
     except planning.ScenarioInvalid as error:
         raise invalid_scenario(error, pointer(field)) from None
 
@@ -57,7 +58,7 @@ def scenario_to_run(raw: bytes, team: Team) -> tuple[planning.Scenario, Scenario
     """
     request = _saved_request(raw)
     if request is None:
-        return read_scenario(raw), None
+        return read_scenario(raw, own_of(team)), None
     version = _saved_version(request, team)
     if request.priced_at is None:
         return read_scenario(version.body), version

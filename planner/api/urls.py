@@ -7,6 +7,7 @@ from planner.api.views.calculators import CALCULATORS, LessonCalculator
 from planner.api.views.catalog import Accelerators, ApiPrices, GpuPrices, Models
 from planner.api.views.comparisons import Comparisons
 from planner.api.views.estimates import EstimateBatch, EstimateOne
+from planner.api.views.own_catalog import EntryItem, EntryList
 from planner.api.views.run_requests import RunRequests
 from planner.api.views.runs import RunItem, RunList, RunReport, run_table
 from planner.api.views.scenario_parts import (
@@ -103,6 +104,8 @@ urlpatterns: list[URLPattern] = [
     *_both("catalog/models", Models, "catalog-models"),
     *_both("catalog/gpu-prices", GpuPrices, "catalog-gpu-prices"),
     *_both("catalog/api-prices", ApiPrices, "catalog-api-prices"),
+    *_both("catalog/entries", EntryList, "catalog-entries"),
+    *_both("catalog/entries/<uuid:entry_id>", EntryItem, "catalog-entry"),
     *_both("openapi.json", OpenApiDocument, "openapi"),
     *_both("docs", Manual, "docs"),
     *_both("docs/spreadsheets", Spreadsheets, "docs-spreadsheets"),

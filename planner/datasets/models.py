@@ -61,3 +61,33 @@ class Trace(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class EntryKind(models.TextChoices):
+    """Which list of the catalog an entry stands in; the names are planning's."""
+
+    ACCELERATOR = "accelerators", "Accelerator"
+    MODEL = "models", "Model"
+    GPU_PRICE = "gpu-prices", "GPU price"
+    API_PRICE = "api-prices", "API price"
+
+
+class CatalogEntry(models.Model):
+    """Something that a team knows better than the catalog. `value` is as it was sent, `name` as planning calls it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="catalog_entries")
+    kind = models.CharField(max_length=12, choices=EntryKind.choices)
+    name = models.CharField(max_length=401)
+    value = models.JSONField()
+    source = models.CharField(max_length=200)
+    as_of = models.DateField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "kind", "name"], name="one_entry_of_a_name")]
+        indexes = [models.Index(fields=["team", "-created_at"])]
+
+    def __str__(self) -> str:
+        return self.name

@@ -7,7 +7,9 @@
 
 from planner.planning.errors import FieldError, PlanCancelled, ScenarioInvalid
 from planner.planning.estimate import estimate_cells, estimate_preview, estimate_scenario
-from planner.planning.listing import catalog_listing
+from planner.planning.listing import KINDS as CATALOG_KINDS
+from planner.planning.listing import catalog_listing, model_facts
+from planner.planning.own_catalog import Kind as OwnKind
 from planner.planning.own_catalog import OwnCatalog, OwnEntry
 from planner.planning.own_checks import own_defaults, own_entry
 from planner.planning.plan import plan
@@ -29,6 +31,7 @@ from planner.planning.schema import (
 from planner.planning.version import ENGINE_VERSION, result_version, warm_up
 
 __all__ = [
+    "CATALOG_KINDS",
     "ENGINE_VERSION",
     "ESTIMATE_COLUMNS",
     "REQUEST_COLUMNS",
@@ -36,6 +39,7 @@ __all__ = [
     "FieldError",
     "OwnCatalog",
     "OwnEntry",
+    "OwnKind",
     "PlanCancelled",
     "Preset",
     "Progress",
@@ -48,6 +52,7 @@ __all__ = [
     "estimate_preview",
     "estimate_scenario",
     "form_to_scenario",
+    "model_facts",
     "own_defaults",
     "own_entry",
     "parse_scenario",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from costmodel import PriceUnknownError, api_price_listing, gpu_price, load_catalog
+from pydantic import ValidationError
+
+from costmodel import ModelConfigError, PriceUnknownError, api_price_listing, gpu_price, load_catalog
 from planner.planning.report.plain import plain
+from planner.planning.schema.model import Model
+from planner.planning.search.inventory import resolve_model
 
 KINDS = ("accelerators", "models", "gpu-prices", "api-prices")
 
@@ -60,6 +65,23 @@ def _models(_: date) -> list[dict[str, Any]]:
         for model_id, entry in models.entries.items()
         if entry.listed
     ]
+
+
+def model_facts(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a model that is given by config or sizes, as a team keeps it; empty where the shape does not make
+    one any more."""
+    try:
+        spec = resolve_model(Model.model_validate({name: part for name, part in value.items() if name != "id"}))
+    except (ValidationError, ModelConfigError):
+        return {}
+    return {
+        "params_total_b": spec.params_total / 1e9,
+        "params_active_b": spec.params_active / 1e9,
+        "layers": spec.layers,
+        "max_context_tokens": spec.max_context_tokens,
+        "native_weight_dtype": spec.native_weight_dtype,
+        "confidence": "given",
+    }
 
 
 def _gpu_prices(priced_at: date) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from typing import Any
@@ -47,6 +47,28 @@ def choices(priced_at: date, model_id: str) -> Choices:
         providers=tuple(sorted({row["provider"] for row in hosted})),
         api_models=tuple(sorted({(r["model"], r["provider"]) for r in hosted if key and key in family(r["model"])})),
     )
+
+
+def with_own(found: Choices, own: planning.OwnCatalog) -> Choices:
+    """The same with the team's own models, accelerators, prices and hosted models, which come first."""
+    of = {kind: [e for e in own.entries if e.kind == kind] for kind in planning.CATALOG_KINDS}
+    stated = {entry.name: entry for entry in of["gpu-prices"]}
+    listed = (
+        replace(gpu, price=f"{_own_price(stated[gpu.id])}; list: {gpu.price}") if gpu.id in stated else gpu
+        for gpu in found.gpus
+    )
+    chips = (GpuChoice(entry.name, entry.name, _own_price(entry)) for entry in of["accelerators"])
+    hosted = [(str(e.name.partition("/")[2]), str(e.name.partition("/")[0])) for e in of["api-prices"]]
+    return Choices(
+        models=(*(entry.name for entry in of["models"]), *found.models),
+        gpus=(*chips, *listed),
+        providers=tuple(sorted({*found.providers, *(provider for _, provider in hosted)})),
+        api_models=(*hosted, *found.api_models),
+    )
+
+
+def _own_price(entry: planning.OwnEntry) -> str:
+    return f"{unit_price(entry.value['usd_per_gpu_hour'])}/h, your team's"
 
 
 @lru_cache(maxsize=4)

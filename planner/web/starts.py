@@ -31,6 +31,12 @@ def start_values(start: str) -> Values:
     return values
 
 
+def with_defaults(values: Values, team: Team) -> Values:
+    """The same with the team's default assumptions."""
+    laid = values_of(team.defaults) if team.defaults else {}
+    return values | {name: texts for name, texts in laid.items() if name.startswith(("billing.", "engine."))}
+
+
 def with_trace(values: Values, team: Team, trace_id: UUID) -> Values:
     """The same with a trace of the team chosen. Trace.DoesNotExist."""
     trace = trace_get(team, trace_id)

@@ -120,7 +120,11 @@ def test_nothing_of_ones_own_changes_nothing() -> None:
 
 
 _JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["any", "H100-SXM5-80GB", "our chip"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.sampled_from(["any", "H100-SXM5-80GB", "our chip"]),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
     max_leaves=5,
 )
@@ -182,5 +186,7 @@ def test_malformed_defaults_are_refused(defaults: dict[str, Any], pointer: str) 
 
 
 def test_entries_say_what_they_are() -> None:
-    entry = own_entry("gpu-prices", {"gpu": "h100 sxm 80gb", "usd_per_gpu_hour": 1.9}, source=" Contract 17 ", as_of=DAY)
+    entry = own_entry(
+        "gpu-prices", {"gpu": "h100 sxm 80gb", "usd_per_gpu_hour": 1.9}, source=" Contract 17 ", as_of=DAY
+    )
     assert entry == OwnEntry("gpu-prices", "H100-SXM5-80GB", {"usd_per_gpu_hour": 1.9}, "Contract 17", DAY)

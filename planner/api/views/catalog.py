@@ -12,9 +12,8 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 
-from planner import planning
 from planner.api import openapi
-from planner.api.answers import ONE_MINUTE
+from planner.api.answers import REVALIDATE
 from planner.api.listing import list_table
 from planner.api.problems import INVALID_PARAMETER, ApiProblem
 from planner.api.query import (
@@ -27,7 +26,9 @@ from planner.api.query import (
 )
 from planner.api.views.base import ListView
 from planner.api.wire import Fault
+from planner.datasets.own import entries_of
 from planner.planning.errors import show
+from planner.reports.own_rows import ORIGIN, own_rows, public_rows
 from planner.reports.tables import Table
 
 Rows = Sequence[Mapping[str, Any]]
@@ -42,11 +43,13 @@ class CatalogView(ListView):
     def get(self, request: Request) -> HttpResponse:
         query = read_query(request, self.query)
         day = query.priced_at or timezone.now().date()
-        rows = _listing(self.kind, day)
+        public = _listing(self.kind, day)
+        own = own_rows(self.kind, _columns(public), entries_of(self.caller.team))
+        rows = [row for row in (*own, *public) if query.origin in (None, row[ORIGIN])]
         filters = query.model_dump(exclude=set(CatalogQuery.model_fields), exclude_none=True)
-        found = _ordered(_filtered(rows, filters), query.order, _columns(rows))
-        table, name, also = Table(_columns(rows), found), f"{self.kind}-{day}", {"priced_at": day.isoformat()}
-        return list_table(request, query, table, name, also=also, cache_control=ONE_MINUTE)
+        found = _ordered(_filtered(rows, filters), query.order, _columns(public))
+        table, name, also = Table(_columns(public), found), f"{self.kind}-{day}", {"priced_at": day.isoformat()}
+        return list_table(request, query, table, name, also=also, cache_control=REVALIDATE)
 
 
 @extend_schema_view(get=extend_schema(**openapi.catalog("accelerators", AcceleratorsQuery)))
@@ -71,7 +74,7 @@ class ApiPrices(CatalogView):
 
 @lru_cache(maxsize=32)
 def _listing(kind: str, day: date) -> Rows:
-    return tuple(planning.catalog_listing(kind, day))
+    return public_rows(kind, day)
 
 
 def _columns(rows: Rows) -> tuple[str, ...]:

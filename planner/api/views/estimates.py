@@ -21,6 +21,7 @@ from planner.api.small_body import read_body
 from planner.api.throttles import Batches, EveryRequest
 from planner.api.views.base import ApiView
 from planner.api.wire import BatchRequest, Fault
+from planner.datasets.own import own_of
 from planner.planning.errors import FieldError, pointer
 from planner.reports.tables import Table
 from planner.scenarios.estimating import cells, estimate
@@ -53,29 +54,30 @@ class EstimateBatch(ApiView):
         read_query(request, NoQuery)
         body = read_body(request, BatchRequest)
         columns = chosen_fields(",".join(body.fields) if body.fields else None, COLUMNS, pointer="/fields")
-        rows = [_row(index, row, columns) for index, row in enumerate(body.rows)]
+        own = own_of(self.caller.team)
+        rows = [_row(index, row, columns, own) for index, row in enumerate(body.rows)]
         if request.accepted_renderer.format == Csv.format:
             return answer(request, _table(rows, columns))
         return answer(request, {"rows": rows})
 
 
-def _row(index: int, row: Mapping[str, Any], columns: tuple[str, ...]) -> dict[str, Any]:
+def _row(index: int, row: Mapping[str, Any], columns: tuple[str, ...], own: planning.OwnCatalog) -> dict[str, Any]:
     try:
-        found = cells(_scenario(row))
+        found = cells(_scenario(row, own))
     except (FlatInvalid, planning.ScenarioInvalid) as error:
         return {"index": index, "cells": None, "errors": [_fault(index, e) for e in error.errors]}
     return {"index": index, "cells": {name: found[name] for name in columns}, "errors": []}
 
 
-def _scenario(row: Mapping[str, Any]) -> planning.Scenario:
+def _scenario(row: Mapping[str, Any], own: planning.OwnCatalog) -> planning.Scenario:
     """Of flat parameters, or of a whole scenario under `scenario`. FlatInvalid or ScenarioInvalid: every fault."""
     today = timezone.now().date()
     if set(row) == {"scenario"} and isinstance(row["scenario"], dict):
-        return planning.parse_scenario(row["scenario"], today=today)
+        return planning.parse_scenario(row["scenario"], today=today, own=own)
     texts, wrong = texts_of(row)
     if wrong:
         raise FlatInvalid(wrong)
-    return scenario_from_flat(texts, today=today)
+    return scenario_from_flat(texts, today=today, own=own)
 
 
 def _fault(index: int, error: FieldError) -> dict[str, Any]:

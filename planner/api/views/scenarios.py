@@ -30,6 +30,7 @@ from planner.api.wire_scenarios import (
     VersionRequest,
     VersionSummary,
 )
+from planner.datasets.own import own_of
 from planner.scenarios.models import Scenario, ScenarioVersion
 from planner.scenarios.selectors import person, scenario_get, scenarios_of, version_newest, versions_of
 from planner.scenarios.services import VersionConflict, scenario_create, scenario_edit
@@ -74,7 +75,7 @@ class ScenarioList(ListView):
     def post(self, request: Request) -> HttpResponse:
         read_query(request, NoQuery)
         wanted = read_body(request, ScenarioRequest)
-        parsed = scenario_within(wanted.scenario, "scenario")
+        parsed = scenario_within(wanted.scenario, "scenario", own_of(self.caller.team))
         try:
             with transaction.atomic():
                 team, user = self.caller.team, self.caller.user
@@ -115,7 +116,7 @@ class VersionList(ListView, ScenarioView):
         wanted = read_body(request, VersionRequest)
         newest = version_newest(scenario)
         check_if_match(request, newest, required=True)
-        parsed = scenario_within(wanted.scenario, "scenario")
+        parsed = scenario_within(wanted.scenario, "scenario", own_of(self.caller.team))
         try:
             saved = scenario_edit(
                 scenario=scenario,
@@ -151,7 +152,7 @@ class ScenarioCheck(ApiView):
     @extend_schema(**openapi.SCENARIO_VALIDATE)
     def post(self, request: Request) -> HttpResponse:
         read_query(request, NoQuery)
-        scenario = read_scenario(read_json_body(request))
+        scenario = read_scenario(read_json_body(request), own_of(self.caller.team))
         canonical = planning.canonical_json(scenario)
         body = ValidScenario(digest=planning.scenario_digest(scenario), scenario=json.loads(canonical))
         return answer(request, body)

@@ -22,6 +22,7 @@ from planner.api.sheet_query import SheetQuery
 from planner.api.small_body import read_body
 from planner.api.views.base import ApiView, ListView
 from planner.api.wire import Fault, LinkCreated, LinkRequest, LinkSummary
+from planner.datasets.own import own_of
 from planner.scenarios.estimating import cells
 from planner.teams.models import LinkToken, Scope
 from planner.teams.selectors import link_tokens_of, numbered_get
@@ -39,7 +40,7 @@ class SheetEstimate(CellView):
         chosen_fields(query.fields, tuple(planning.ESTIMATE_COLUMNS))  # a wrong column is told before it is computed
         given = query.model_dump(exclude={"fields", "header"}, exclude_none=True)
         try:
-            scenario = scenario_from_flat(given, today=timezone.now().date())
+            scenario = scenario_from_flat(given, today=timezone.now().date(), own=own_of(self.caller.team))
         except FlatInvalid as error:
             faults = [Fault(**{**e.as_dict(), "pointer": f"?{e.pointer}"}) for e in error.errors]
             raise ApiProblem(INVALID_PARAMETER, "These parameters make no scenario.", errors=faults) from None

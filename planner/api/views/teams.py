@@ -4,11 +4,13 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 
+from planner import planning
 from planner.api import openapi_teams as openapi
 from planner.api.access import Caller
 from planner.api.answers import answer
@@ -19,6 +21,8 @@ from planner.api.small_body import read_body
 from planner.api.views.base import ApiView, ListView
 from planner.api.wire import Fault
 from planner.api.wire_teams import AuditRow, Member, MemberChange, TeamChange, TeamDetail, TeamSummary
+from planner.datasets.own import defaults_save
+from planner.planning.errors import pointer
 from planner.teams import members
 from planner.teams.audit import audit_events_of
 from planner.teams.models import AuditEvent, Membership, Role, Team
@@ -54,6 +58,7 @@ class TeamItem(ApiView):
         return answer(request, _detail(self.caller.team, self.caller.role))
 
     @extend_schema(**openapi.TEAM_CHANGE)
+    @transaction.atomic
     def patch(self, request: Request, team_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
         wanted = read_body(request, TeamChange)
@@ -63,6 +68,12 @@ class TeamItem(ApiView):
                 team = members.team_rename(team=team, actor=self.caller.user, name=wanted.name)
             except ValidationError as refused:
                 raise refused_body(refused) from None
+        if wanted.defaults is not None:
+            try:
+                team = defaults_save(team=team, actor=self.caller.user, defaults=wanted.defaults)
+            except planning.ScenarioInvalid as error:
+                faults = [Fault(**{**e.as_dict(), "pointer": pointer("defaults") + e.pointer}) for e in error.errors]
+                raise ApiProblem(INVALID_BODY, "These defaults make no valid scenario.", errors=faults) from None
         return answer(request, _detail(team, self.caller.role))
 
 

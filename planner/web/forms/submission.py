@@ -8,7 +8,7 @@ from typing import Any
 from django.http import QueryDict
 
 from planner import planning
-from planner.planning import FieldError, Scenario, ScenarioInvalid
+from planner.planning import FieldError, OwnCatalog, Scenario, ScenarioInvalid
 from planner.web.forms.errors import Problem, problems
 from planner.web.forms.sections import items
 from planner.web.forms.values import BY_GPU, DEFAULT_WAYS, TRACE, Values, compact_api_rows, counted, first
@@ -28,11 +28,12 @@ class Submission:
     fixing: bool
 
 
-def read(post: QueryDict, today: date, trace_of: TraceOf) -> Submission:
-    """Judge a submitted form. Nothing typed is lost: `values` holds every text, whether it counts or not."""
+def read(post: QueryDict, today: date, trace_of: TraceOf, own: OwnCatalog | None = None) -> Submission:
+    """Judge a submitted form; own: what the team puts in. Nothing typed is lost: `values` holds every text, whether it
+    counts or not."""
     values = texts_of(post)
     fixing = _apply_fix(post, values)
-    found, parsed = judge(values, today, trace_of)
+    found, parsed = judge(values, today, trace_of, own)
     return Submission(values, found, parsed, fixing)
 
 
@@ -48,14 +49,16 @@ def texts_of(post: QueryDict) -> Values:
     )
 
 
-def judge(values: Values, today: date, trace_of: TraceOf) -> tuple[tuple[Problem, ...], Scenario | None]:
+def judge(
+    values: Values, today: date, trace_of: TraceOf, own: OwnCatalog | None = None
+) -> tuple[tuple[Problem, ...], Scenario | None]:
     """The faults of a form's texts, or the scenario that they make."""
     document = planning.form_to_scenario(counted(values))
     missing = _put_trace(document, values, trace_of)
     errors: tuple[FieldError, ...] = ()
     parsed: Scenario | None = None
     try:
-        parsed = planning.parse_scenario(document, today=today)
+        parsed = planning.parse_scenario(document, today=today, own=own)
     except ScenarioInvalid as invalid:
         errors = invalid.errors
     if missing:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 from django_htmx.http import replace_url
 
+from planner.datasets.own import own_of
 from planner.scenarios.selectors import version_newest
 from planner.web.access import Visit, for_team, must_edit, page
 from planner.web.drafts import MAX_DRAFT_CHARACTERS, DraftTooLarge, Edited, draft_discard, draft_save
@@ -70,7 +71,9 @@ def _estimate(request: HttpRequest, visit: Visit, edited: Edited | None, said: s
     document = json.loads(version_newest(edited.scenario).body) if edited else {}
     values = submission.texts_of(request.POST)
     today = timezone.now().date()
-    problems, parsed = submission.judge(values, today, trace_reader(visit.team, kept_trace(document)))
+    problems, parsed = submission.judge(
+        values, today, trace_reader(visit.team, kept_trace(document)), own_of(visit.team)
+    )
     context = {
         "estimate": estimate_view(parsed) if parsed else None,
         "problems": problems,

@@ -18,6 +18,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from planner import planning
 from planner.datasets.models import Trace
+from planner.datasets.own import own_of
 from planner.planning import Scenario as Parsed
 from planner.runs.models import Run
 from planner.runs.services import run_submit
@@ -25,7 +26,7 @@ from planner.scenarios.models import Scenario, ScenarioVersion
 from planner.scenarios.selectors import scenario_get, version_newest
 from planner.scenarios.services import VersionConflict, scenario_create, scenario_edit
 from planner.web.access import Visit, for_team, must_edit, page
-from planner.web.catalog_lists import choices
+from planner.web.catalog_lists import choices, with_own
 from planner.web.drafts import (
     DraftTooLarge,
     Edited,
@@ -40,7 +41,7 @@ from planner.web.forms.scenario import form_view, gpu_rows, other_gpu_fields, ot
 from planner.web.forms.submission import Submission
 from planner.web.forms.values import Values, first, values_of
 from planner.web.models import Draft
-from planner.web.starts import start_values, with_fitted, with_trace
+from planner.web.starts import start_values, with_defaults, with_fitted, with_trace
 from planner.web.traces import kept_trace, trace_options, trace_reader
 
 MOST_DRAFTS_SHOWN = 5
@@ -70,7 +71,7 @@ def new(request: HttpRequest, visit: Visit) -> HttpResponse:
             messages.info(request, "That draft was saved as a scenario, or discarded. This is a new one.")
             return redirect("scenario-new")
         return _form(request, visit, values, None, desk)
-    sent = submission.read(request.POST, timezone.now().date(), trace_reader(visit.team, None))
+    sent = submission.read(request.POST, timezone.now().date(), trace_reader(visit.team, None), own_of(visit.team))
     desk = Desk(sent_draft_id(request))
     if sent.parsed is None or sent.fixing:
         _keep(visit, sent, desk)
@@ -97,7 +98,7 @@ def edit(request: HttpRequest, visit: Visit, scenario_id: uuid.UUID) -> HttpResp
             values = draft.values
         return _form(request, visit, _with_asked_trace(request, visit, values), None, desk)
     desk = replace(desk, draft_id=sent_draft_id(request))
-    sent = submission.read(request.POST, timezone.now().date(), trace_reader(visit.team, desk.kept))
+    sent = submission.read(request.POST, timezone.now().date(), trace_reader(visit.team, desk.kept), own_of(visit.team))
     base_number = sent_base_number(request) or newest.number
     note = "".join(c for c in request.POST.get("note", "") if c.isprintable()).strip()[:500]
     desk.editing.update(base_number=base_number, note=note)
@@ -153,7 +154,7 @@ def _opening(request: HttpRequest, visit: Visit) -> tuple[Values, Desk]:
             values, desk = draft.values, Desk(draft.pk, draft)
         else:
             start = asked.get("from", "")
-            values, desk = start_values(start), Desk(uuid.uuid4(), start=start)
+            values, desk = with_defaults(start_values(start), visit.team), Desk(uuid.uuid4(), start=start)
     except (KeyError, ValueError) as missing:
         raise Http404 from missing
     return _with_asked_trace(request, visit, values), desk
@@ -207,7 +208,7 @@ def _form(
     form = form_view(
         values,
         sent.problems if sent else (),
-        choices(timezone.now().date(), first(values, "model.id", "")),
+        with_own(choices(timezone.now().date(), first(values, "model.id", "")), own_of(visit.team)),
         trace_options(visit.team, desk.kept),
     )
     context = {

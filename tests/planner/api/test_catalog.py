@@ -69,7 +69,7 @@ def test_csv_is_the_same_table(api: Api, kind: str) -> None:
     assert response["Content-Type"] == "text/csv; charset=utf-8"
     header, *rows = table(response)
     listed = planning.catalog_listing(kind, date(2026, 11, 30))
-    assert header == list(listed[0])
+    assert header == [*listed[0], "origin"]
     assert len(rows) == len(listed)
     assert {len(row) for row in rows} == {len(header)}
 
@@ -85,7 +85,7 @@ def test_every_filter_names_a_column(kind: str) -> None:
 @pytest.mark.usefixtures("small")
 def test_filters_hold_together_whatever_the_case(api: Api) -> None:
     items = api.get("/catalog/gpu-prices?provider=AWS&gpu=h100-sxm5-80gb").json()["items"]
-    assert items == [{**ROWS[0], "usd_per_gpu_hour": 3.2}]
+    assert items == [{**ROWS[0], "usd_per_gpu_hour": 3.2, "origin": "public"}]
 
 
 @pytest.mark.usefixtures("small")
@@ -137,10 +137,10 @@ def test_csv_comes_by_parameter_or_header(api: Api, how: dict[str, str]) -> None
         "/catalog/gpu-prices" + how.get("path", ""), **({"Accept": how["accept"]} if "accept" in how else {})
     )
     assert table(response) == [
-        ["gpu", "provider", "region", "usd_per_gpu_hour", "note"],
-        ["H100-SXM5-80GB", "aws", "us-east-1", "3.2", ""],
-        ["H100-SXM5-80GB", "lambda", "", "2.99", "'=1+1"],
-        ["H200-SXM-141GB", "aws", "eu", "4", "'-"],
+        ["gpu", "provider", "region", "usd_per_gpu_hour", "note", "origin"],
+        ["H100-SXM5-80GB", "aws", "us-east-1", "3.2", "", "public"],
+        ["H100-SXM5-80GB", "lambda", "", "2.99", "'=1+1", "public"],
+        ["H200-SXM-141GB", "aws", "eu", "4", "'-", "public"],
     ]
 
 
@@ -152,7 +152,7 @@ def test_an_error_in_a_csv_request_is_a_problem(api: Api) -> None:
 @pytest.mark.usefixtures("small")
 def test_a_sheet_that_asks_again_gets_304(api: Api) -> None:
     first = api.get("/catalog/gpu-prices?format=csv&refresh=1")
-    assert first["Cache-Control"] == "private, max-age=60"
+    assert first["Cache-Control"] == "private, no-cache", "the team's own rows may change at any time"
     assert api.get("/catalog/gpu-prices?format=csv&refresh=2", If_None_Match=first["ETag"]).status_code == 304
     assert api.get("/catalog/gpu-prices", If_None_Match=first["ETag"]).status_code == 200
 

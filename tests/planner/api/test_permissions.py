@@ -20,6 +20,7 @@ from planner.teams.services import link_token_create, token_create, token_revoke
 from planner.webhooks.services import webhook_ping
 from tests.factories import (
     add_member,
+    make_entry,
     make_run,
     make_scenario,
     make_token,
@@ -58,6 +59,12 @@ class Endpoint:
 
 ANY = (("If-Match", "*"),)
 OWNERS = ("owner",)
+OWN_PRICE = {
+    "kind": "gpu-prices",
+    "value": {"gpu": "H200-SXM-141GB", "usd_per_gpu_hour": 2.5},
+    "source": "Contract 17",
+    "as_of": "2026-11-01",
+}
 EVERYONE = ("owner", "editor", "viewer")
 ENDPOINTS = [
     Endpoint("GET", "/runs", "read", 200),
@@ -118,6 +125,10 @@ ENDPOINTS = [
     Endpoint("POST", "/webhooks/{webhook}/enable", "write", 200),
     Endpoint("GET", "/webhooks/{webhook}/deliveries", "write", 200),
     Endpoint("GET", "/webhooks/{webhook}/deliveries/{delivery}", "write", 200),
+    Endpoint("GET", "/catalog/entries", "read", 200),
+    Endpoint("POST", "/catalog/entries", "write", 201, OWN_PRICE),
+    Endpoint("GET", "/catalog/entries/{entry}", "read", 200),
+    Endpoint("DELETE", "/catalog/entries/{entry}", "write", 204),
     Endpoint("GET", "/teams", "read", 200),
     Endpoint("GET", "/teams/{team}", "read", 200),
     Endpoint("PATCH", "/teams/{team}", "write", 200, {"name": "Renamed"}, roles=OWNERS),
@@ -137,7 +148,14 @@ ENDPOINTS = [
     ),
 ]
 OF_ONE_THING = [endpoint for endpoint in ENDPOINTS if "{" in endpoint.path]
-OF_NO_TEAM = ("/catalog", "/sheets/estimate", "/calculators")
+OF_NO_TEAM = (
+    "/catalog/accelerators",
+    "/catalog/models",
+    "/catalog/gpu",
+    "/catalog/api",
+    "/sheets/estimate",
+    "/calculators",
+)
 PUBLIC = {"openapi.json", "docs", "docs/spreadsheets", ""}
 each = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=str)
 
@@ -154,6 +172,7 @@ def things(user: User) -> dict[str, Any]:
         "delivery": webhook_ping(webhook=webhook).pk,
         "run": run.pk,
         "share": share.pk,
+        "entry": make_entry(user).pk,
         "team": team_of(user).pk,
         "user": colleague.pk,
         "invitation": invitation_create(team=team_of(user), actor=user, role=Role.VIEWER)[0].pk,
