@@ -48,6 +48,14 @@ SECTIONS: tuple[Section, ...] = (
             ),
             Group(
                 (
+                    Item("model.name", "What it is called", optional=True),
+                    Item("model.source", "Where its figures are from", optional=True),
+                    Item("model.as_of", "As of", optional=True),
+                ),
+                ways=("config", "sizes"),
+            ),
+            Group(
+                (
                     Item("model.weight_dtype", "Weights"),
                     Item("model.kv_dtype", "KV cache"),
                     Item("engine.max_model_len", "Longest context served", optional=True),
