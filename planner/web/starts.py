@@ -1,11 +1,13 @@
 """Where a new scenario starts from: a use case, users, recorded traffic, or the sample."""
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from planner import planning
 from planner.datasets.models import Trace
 from planner.datasets.selectors import trace_get
+from planner.reports.numbers import number
 from planner.teams.models import Team
 from planner.web.forms.chain import chain_of
 from planner.web.forms.values import TEAM_TRACE, TRACE, Values, values_of
@@ -13,6 +15,21 @@ from planner.web.forms.values import TEAM_TRACE, TRACE, Values, values_of
 WAYS = {"users": "users", "trace": "trace", "hand": "rate"}
 """Starts that are the chat's figures with another way of saying how many requests there are."""
 RATE = "traffic.arrival.mean_rps"
+
+
+@dataclass(frozen=True, slots=True)
+class StartCard:
+    """A use case in three lines."""
+
+    id: str
+    title: str
+    lengths: str
+    targets: str
+
+
+def start_cards() -> tuple[StartCard, ...]:
+    """The use cases as the first page offers them."""
+    return tuple(_card(preset) for preset in planning.presets())
 
 
 def start_values(start: str) -> Values:
@@ -51,6 +68,19 @@ def with_fitted(values: Values, team: Team, trace_id: UUID) -> Values:
     laid = values_of({"traffic": fitted["traffic"]})
     kept = {name: texts for name, texts in values.items() if not name.startswith("traffic.")}
     return kept | {name: texts for name, texts in laid.items() if name != "way.model"}
+
+
+def _card(preset: planning.Preset) -> StartCard:
+    document = preset.document()
+    traffic = document["traffic"]
+    means = [number(traffic[side]["mean"]) for side in ("prompt_tokens", "output_tokens")]
+    targets = [_target(key, limit) for key, limit in document["slo"].items()]
+    return StartCard(preset.id, preset.title, f"{means[0]} in, {means[1]} out", ", ".join(targets))
+
+
+def _target(key: str, limit_ms: float) -> str:
+    metric = key.partition("_")[0].upper()
+    return f"{metric} {number(limit_ms / 1000)} s" if limit_ms >= 10_000 else f"{metric} {number(limit_ms)} ms"
 
 
 def _preset_ids() -> set[str]:

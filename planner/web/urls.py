@@ -24,7 +24,7 @@ from planner.web.views import (
 
 urlpatterns: list[URLPattern] = [
     path("", home.home, name="home"),
-    path("sample/", home.sample_run, name="sample-run"),
+    path("sample/", home.sample, name="sample"),
     path("sign-in/", auth.SignIn.as_view(), name="sign-in"),
     path("sign-in/link/<str:secret>/", auth.sign_in_link, name="sign-in-link"),
     path("sign-out/", auth.SignOut.as_view(), name="sign-out"),

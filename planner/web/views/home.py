@@ -4,17 +4,20 @@ import json
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from planner import planning
-from planner.reports.view import ReportView, report_view
+from planner.reports.view import ReportView, report_view, summary
 from planner.runs.models import Run, State
-from planner.runs.sample import sample_submit
+from planner.runs.sample import sample_done, sample_submit
 from planner.scenarios.selectors import scenarios_of
 from planner.web.access import Visit, for_team, must_run, page, visit_of
 from planner.web.listing import ScenarioRow, scenario_rows
+from planner.web.starts import start_cards
 
 SHOWN = 25
 
@@ -25,8 +28,10 @@ def home(request: HttpRequest) -> HttpResponse:
     while there is nothing else."""
     visit = visit_of(request)
     context: dict[str, Any] = {"section": "home", "sample": planning.sample_scenario()}
+    context["cards"] = start_cards()
     if visit is None:
-        return page(request, "pages/home.html", None, context)
+        run = sample_done()
+        return page(request, "pages/home.html", None, context | _report_of(run, reverse("sample")))
     rows = scenario_rows(scenarios_of(visit.team)[:SHOWN])
     context |= {"rows": rows, "total": scenarios_of(visit.team).count(), "section": "scenarios"}
     if len(rows) < 2:
@@ -37,15 +42,35 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def _first_report(rows: list[ScenarioRow]) -> dict[str, Any]:
     run = rows[0].run if rows else None
-    shown: ReportView | None = None
-    if run is not None and run.state == State.DONE:
-        shown = report_view(json.loads(run.report), timezone.now().date())
-    return {"run": run, "report": shown, "chart": shown.break_even or shown.cost_chart if shown else None}
+    return {"run": run} | _report_of(run, reverse("report", args=[run.pk]) if run else "")
 
 
-@require_POST
+def _report_of(run: Run | None, address: str) -> dict[str, Any]:
+    """What the sheet beside the question shows; nothing without a finished run."""
+    if run is None or run.state != State.DONE:
+        return {}
+    shown: ReportView = report_view(json.loads(run.report), timezone.now().date())
+    chart = shown.break_even or shown.cost_chart
+    return {"report": shown, "chart": chart, "finished_at": run.finished_at, "address": address}
+
+
+@require_http_methods(["GET", "POST"])
+def sample(request: HttpRequest) -> HttpResponseBase:
+    """The sample's report, for everyone; sent, the sample is saved and run for the team."""
+    if request.method == "POST":
+        return _sample_run(request)
+    run = sample_done()
+    if run is None:
+        return redirect("home")
+    content = json.loads(run.report)
+    context = {"report": report_view(content, timezone.now().date()), "summary": summary(content)}
+    return page(
+        request, "pages/sample.html", visit_of(request), context | {"finished_at": run.finished_at, "shared": True}
+    )
+
+
 @for_team
-def sample_run(request: HttpRequest, visit: Visit) -> HttpResponse:
+def _sample_run(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Save and run the sample for the team."""
     must_run(visit)
     run: Run = sample_submit(user=visit.user, team=visit.team)
