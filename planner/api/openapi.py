@@ -51,6 +51,7 @@ REPORT_KEYS = {
     "break_even": (["object", "null"], "The cost staircase and its crossings."),
     "hybrid": (["object", "null"], "Base load self-hosted, overflow at the API: the cheapest split."),
     "operation": ("array", "The same fleet by schedule, autoscaled, to zero, committed or on spot."),
+    "horizon": (["object", "null"], "Both sides over the months: growth, further lines, later money, own hardware."),
     "curves": ("array", "The recommended fleet at rising load."),
     "sensitivity": ("array", "What the saving becomes when one assumption changes."),
     "uncertainty": (["object", "null"], "How far predictions may be off, and on what that rests."),

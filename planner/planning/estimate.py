@@ -13,6 +13,7 @@ from costmodel import Coverage, Parallelism, break_even, replicas_for_peak
 from costmodel.pricing.money import exact
 from planner.planning.money.bills import Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
 from planner.planning.money.break_even import against_row, stairs_of
+from planner.planning.money.further import further_of
 from planner.planning.report.estimate_cells import flat_row
 from planner.planning.report.estimate_rows import Option, Size, assumptions, option_row
 from planner.planning.report.plain import plain
@@ -211,7 +212,10 @@ def _verdict(found: Estimate) -> dict[str, Any]:
         return no_fleet_verdict([option.candidate for option in found.options], found.against)
     assert best.size is not None
     assert best.bill is not None
-    return verdict(job.scenario, job.load, best.candidate, best.size.serving, best.bill, found.against, estimated=True)
+    size, bill, more = best.size, best.bill, further_of(job.scenario)
+    return verdict(
+        job.scenario, job.load, best.candidate, size.serving, bill, found.against, estimated=True, further=more
+    )
 
 
 def _break_even(found: Estimate) -> dict[str, Any] | None:

@@ -8,6 +8,8 @@ from typing import Any
 
 from planner.planning.money.bills import FleetBill, Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
 from planner.planning.money.break_even import break_even_section, stairs_of
+from planner.planning.money.further import further_of
+from planner.planning.money.horizon import horizon_section
 from planner.planning.money.hybrid import hybrid_section
 from planner.planning.money.operation import operation_rows, operation_sentence
 from planner.planning.money.sensitivity import Base, sensitivity
@@ -146,6 +148,7 @@ def _without_fleet(
         "break_even": None,
         "hybrid": None,
         "operation": [],
+        "horizon": None,
         "curves": [],
         "sensitivity": [],
         "uncertainty": None,
@@ -185,7 +188,7 @@ def _with_fleet(
     stairs = stairs_of(scenario, load, bill.cost.usd_per_replica_hour, size.capacity_rps)
     notes = notes_of(job, gpus, [candidate])
     operation = operation_rows(job, size, bill, against)
-    said = verdict(scenario, load, candidate, size.serving, bill, against)
+    said = verdict(scenario, load, candidate, size.serving, bill, against, further=further_of(scenario))
     otherwise = operation_sentence(operation, said["choice"])
     return _common(job, hosted, answers) | {
         "verdict": said | {"detail": " ".join(part for part in (said["detail"], otherwise) if part)},
@@ -197,6 +200,7 @@ def _with_fleet(
         "break_even": break_even_section(load, stairs, hosted),
         "hybrid": hybrid_section(job, size, bill, against),
         "operation": operation,
+        "horizon": horizon_section(job, size, bill, against),
         "curves": curve_rows(job, size),
         "sensitivity": sensitivity(base) if base else [],
         "uncertainty": uncertainty_section(job, size, bill, against),

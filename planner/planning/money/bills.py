@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ from costmodel.pricing.selfhost_cost import CostIdentity, SelfHostCost, cost_ide
 from planner.planning.report.plain import usd, usd_per_mtok
 from planner.planning.schema import Scenario
 from planner.planning.search.inventory import Gpu, resolve_api
+from planner.planning.traffic.lengths import IntArray
 from planner.planning.traffic.load import Load
 
 SECONDS_PER_HOUR = 3600
@@ -158,21 +159,28 @@ def hosted_bills(scenario: Scenario, load: Load) -> tuple[Hosted, ...]:
     for choice in scenario.api.alternatives:
         price = resolve_api(choice, scenario.priced_at)
         cached = bool(load.mix.prefix_tokens) and price.standard.rates.cached_read_usd_per_mtok is not None
-        out.append(Hosted(price, api_bill(price, hosted_traffic(load, tokens.requests, cached=cached)), cached))
+        bill = api_bill(price, hosted_traffic(scenario, load, tokens.requests, cached=cached))
+        sent = 1 + exact(scenario.costs.api_retry_ratio)
+        out.append(Hosted(price, replace(bill, usd_per_request=bill.usd_per_request * sent), cached))
     return tuple(out)
 
 
-def hosted_traffic(load: Load, requests_per_month: Fraction, *, cached: bool, output_ratio: float = 1.0) -> ApiTraffic:
-    """The mix as an API counts it. output_ratio stretches the outputs."""
-    output = load.mix.output_tokens
-    if output_ratio != 1.0:
-        output = (output * output_ratio + 0.5).astype(output.dtype)
+def hosted_traffic(
+    scenario: Scenario, load: Load, requests_per_month: Fraction, *, cached: bool, output_ratio: float = 1.0
+) -> ApiTraffic:
+    """The mix as an API counts it: retries are billed again, tokens are its own. output_ratio stretches the outputs."""
+    ratio, mix = scenario.costs.api_token_ratio, load.mix
     return api_traffic(
-        load.mix.prompt_tokens,
-        output,
-        requests_per_month=requests_per_month,
-        cached_read_tokens=load.mix.prefix_tokens if cached else 0,
+        _counted(mix.prompt_tokens, ratio),
+        _counted(mix.output_tokens, ratio * output_ratio),
+        requests_per_month=requests_per_month * (1 + exact(scenario.costs.api_retry_ratio)),
+        cached_read_tokens=math.floor(mix.prefix_tokens * ratio) if cached else 0,
     )
+
+
+def _counted(tokens: IntArray, ratio: float) -> IntArray:
+    """Lengths in the API's tokens, halves up."""
+    return tokens if ratio == 1.0 else (tokens * ratio + 0.5).astype(tokens.dtype)
 
 
 def cheapest(hosted: tuple[Hosted, ...]) -> Hosted | None:

@@ -19,6 +19,7 @@ from costmodel.pricing.operation import (
     scheduled_hours,
 )
 from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.money.further import further_of
 from planner.planning.report.names import counted
 from planner.planning.report.plain import usd
 from planner.planning.search.candidates import Job
@@ -34,7 +35,10 @@ def operation_rows(job: Job, size: Sized, bill: FleetBill, against: Hosted | Non
     the week finds the capacity that it needs; by closed form, not simulated."""
     rates = job.load.week_rps.tolist()
     needed = [max(1, replicas_for_peak(rate, size.capacity_rps)) for rate in rates]
-    api_usd = None if against is None else exact(against.bill.exact_usd_per_month)
+    more = further_of(job.scenario)
+    api_usd = None
+    if against is not None:
+        api_usd = exact(against.bill.exact_usd_per_month + more.api_usd - more.self_host_usd)
     week = _Week(job, size, bill, api_usd, rates, needed)
     rows = [
         week.row("always_on", "Always on", always_on_hours(needed), "the replicas of the busiest hour, every hour"),

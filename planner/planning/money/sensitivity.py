@@ -14,6 +14,7 @@ from costmodel.pricing.api_bill import api_bill
 from costmodel.pricing.breakeven import replicas_for_peak
 from costmodel.pricing.money import exact
 from planner.planning.money.bills import FleetBill, Hosted, hosted_traffic, monthly_tokens
+from planner.planning.money.further import further_of
 from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
 from planner.planning.search.replica import Replica, estimate
@@ -39,7 +40,14 @@ class Base:
 
     @property
     def api_usd(self) -> Fraction:
+        """The API's bill, without further lines."""
         return exact(self.api.bill.exact_usd_per_month)
+
+    @property
+    def further_usd(self) -> Fraction:
+        """What further lines add to self-hosting beyond what they add to the API; GPU and API prices leave it alone."""
+        more = further_of(self.scenario)
+        return exact(more.self_host_usd) - exact(more.api_usd)
 
     @property
     def replica_month_usd(self) -> Fraction:
@@ -52,8 +60,10 @@ class Base:
 
 def sensitivity(base: Base) -> list[dict[str, Any]]:
     """Rows of the report, the largest swing first."""
-    mid = base.api_usd - base.fleet_usd(base.serving)
-    rows = [_gpu_price(base), _api_price(base), _load(base), _output(base), _step_time(base), _spares(base)]
+    mid = base.api_usd - base.fleet_usd(base.serving) - base.further_usd
+    moved = [_gpu_price(base), _api_price(base), _load(base), _output(base), _step_time(base), _spares(base)]
+    more = base.further_usd
+    rows = [(label, low_at, high_at, low - more, high - more) for label, low_at, high_at, low, high in moved]
     rows.sort(key=lambda row: (-abs(row[4] - row[3]), row[0]))
     return [
         {
@@ -99,7 +109,7 @@ def _output(base: Base) -> Row:
         then = estimate(base.replica, base.load.mix.stretched(output_ratio=ratio), base.tpot_limit_ms).start_rps
         grows = max(1.0, then / now) if ratio < 1 else min(1.0, then / now)
         serving = replicas_for_peak(base.load.peak_rps, base.capacity_rps * grows)
-        traffic = hosted_traffic(base.load, tokens.requests, cached=base.api.cached, output_ratio=ratio)
+        traffic = hosted_traffic(base.scenario, base.load, tokens.requests, cached=base.api.cached, output_ratio=ratio)
         return exact(api_bill(base.api.price, traffic).exact_usd_per_month) - base.fleet_usd(serving)
 
     return ("Output length", "−20 %", "+20 %", saving(1 - STEP), saving(1 + STEP))

@@ -8,6 +8,7 @@ from typing import Any
 
 from costmodel import Coverage
 from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.money.further import further_of
 from planner.planning.report.names import amount
 from planner.planning.report.plain import usd, usd_per_mtok
 from planner.planning.report.provenance import shared_assumptions
@@ -90,14 +91,15 @@ def option_row(job: Job, option: Option, against: Hosted | None) -> dict[str, An
             "output_alone": usd_per_mtok(bill.cost.usd_per_mtok.output_alone),
         },
         "littles_law": _littles_law(option.form, rate_rps),
-        **_saving(bill, against),
+        **_saving(job, bill, against),
     }
 
 
-def _saving(bill: FleetBill, against: Hosted | None) -> dict[str, Any]:
+def _saving(job: Job, bill: FleetBill, against: Hosted | None) -> dict[str, Any]:
     if against is None:
         return {}
-    api_usd = against.bill.exact_usd_per_month
+    more = further_of(job.scenario)
+    api_usd = against.bill.exact_usd_per_month + more.api_usd - more.self_host_usd
     saving = api_usd - bill.cost.exact_usd_per_month
     return {
         "cheaper_than_api": saving > 0,

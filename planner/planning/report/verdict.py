@@ -8,6 +8,7 @@ from typing import Any
 
 from costmodel.pricing.breakeven import flip_gpu_price
 from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.money.further import Further
 from planner.planning.report.names import (
     amount,
     api_model_name,
@@ -23,6 +24,8 @@ from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
 from planner.planning.search.candidates import Candidate
 from planner.planning.traffic.load import Load
+
+NOTHING_FURTHER = Further(Decimal(0), Decimal(0), (), ())
 
 
 def no_fleet_verdict(candidates: Sequence[Candidate], api: Hosted | None) -> dict[str, Any]:
@@ -48,38 +51,40 @@ def no_fleet_verdict(candidates: Sequence[Candidate], api: Hosted | None) -> dic
 
 def verdict(
     scenario: Scenario, load: Load, best: Candidate, serving: int, bill: FleetBill, api: Hosted | None,
-    *, estimated: bool = False,
+    *, estimated: bool = False, further: Further | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """The best fleet of `serving` replicas against the cheapest API that is offered. estimated: by the closed form, so
     that nothing is said of targets."""
     fleet_detail = _fleet_detail(load, best, serving, bill, estimated)
-    fleet_usd = bill.cost.exact_usd_per_month
+    more = further or NOTHING_FURTHER
+    fleet_usd = bill.cost.exact_usd_per_month + more.self_host_usd
+    low_usd, high_usd = bill.low_usd + more.self_host_usd, bill.high_usd + more.self_host_usd
     gpus = gpus_name(bill.cost.gpus, best.gpu.accelerator.id)
     assert best.deployment is not None
     hosting = f"{model_name(best.deployment.model.id)} on {gpus}"
     if api is None:
-        spread = _spread(bill.low_usd, bill.high_usd, fleet_usd)
+        spread = _spread(low_usd, high_usd, fleet_usd)
         return {
             "sentence": f"Self-hosting {hosting} costs {money(fleet_usd)} a month{spread}"
             + ("." if estimated else " and meets every target."),
-            "detail": fleet_detail,
+            "detail": " ".join((fleet_detail, more.sentence)),
             "choice": "self_host_only",
             "against": None,
             "saving_usd_per_month": None,
             "flip_gpu_usd_per_hour": None,
         }
-    api_usd = api.bill.exact_usd_per_month
-    saving, low, high = api_usd - fleet_usd, api_usd - bill.high_usd, api_usd - bill.low_usd
+    api_usd = api.bill.exact_usd_per_month + more.api_usd
+    saving, low, high = api_usd - fleet_usd, api_usd - high_usd, api_usd - low_usd
     choice = "self_host" if saving > 0 else "api"
     flip = flip_gpu_price(
-        api_usd_per_month=api_usd,
+        api_usd_per_month=max(Decimal(0), api_usd - more.self_host_usd),
         replicas=bill.cost.replicas,
         gpus_per_replica=best.gpus_per_replica,
         hours_per_month=scenario.billing.hours_per_month,
     )
     return {
         "sentence": _sentence(choice, hosting, api, saving, low, high),
-        "detail": " ".join((fleet_detail, _api_detail(best, flip, choice, api))),
+        "detail": " ".join((fleet_detail, _api_detail(best, flip, choice, api), more.sentence)),
         "choice": choice,
         "against": _against(api),
         "saving_usd_per_month": {"low": usd(low), "mid": usd(saving), "high": usd(high)},

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from planner.planning.schema.costs import Costs
 from planner.planning.schema.fields import IsoDate, Loose, Part, Range, Ratio, ShortText, Sourced
 from planner.planning.schema.model import Hardware, Model
 from planner.planning.schema.slo import Slo
@@ -134,6 +135,7 @@ class Scenario(Part):
     api: Api = Field(Api(), description="Hosted models to compare with.")
     engine: Engine = Field(Engine(), description="The serving engine and its settings.")
     billing: Billing = Field(Billing(), description="Hours paid and replicas in reserve.")
+    costs: Costs = Field(Costs(), description="What is paid beside GPU hours and list prices.")
     uncertainty: Uncertainty = Field(Uncertainty(), description="How well the inputs are known.")
     priced_at: IsoDate = Field(
         description="Date of all prices. Left out, it is the day the scenario is read, and is kept."

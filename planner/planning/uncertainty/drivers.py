@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.money.further import Further, further_of
 from planner.planning.schema import Scenario
 from planner.planning.search.candidates import Job
 from planner.planning.search.intervals import Sized
@@ -105,6 +106,7 @@ class Model:
     log_ratios: FloatArray
     prompt_grid: FloatArray
     output_grid: FloatArray
+    further: Further
 
     def outcome(self, factors: Factors, draws: int) -> Outcome:
         """Bills when the inputs are these factors of the planned ones."""
@@ -117,6 +119,7 @@ class Model:
         serving = np.maximum(1.0, np.ceil(peak / capacity * (1 - 1e-9)))
         month_usd = float(self.bill.cost.exact_usd_per_month) / self.bill.cost.replicas
         fleet = (serving + self.job.scenario.billing.spare_replicas) * month_usd * factor["gpu_price"]
+        fleet = fleet + float(self.further.self_host_usd)
         return Outcome(serving, capacity, np.asarray(fleet), self._api_usd(factor), carried)
 
     def _api_usd(self, factor: Factors) -> FloatArray | None:
@@ -127,7 +130,8 @@ class Model:
         fees = float(sum(line.usd_per_month for line in lines if line.kind is None))
         prompts = float(self.against.bill.usd_per_month) - output - fees
         tokens = (prompts * factor["prompt"] + output * factor["output"]) * factor["token_ratio"]
-        return np.asarray((tokens + fees) * factor["load"] * factor["api_price"])
+        bill = (tokens + fees) * factor["load"] * factor["api_price"]
+        return np.asarray(bill + float(self.further.api_usd))
 
     def _step_ratio(self, step: FloatArray) -> FloatArray:
         covered, mid = self.size.coverage, self.size.capacity_rps
@@ -177,4 +181,5 @@ def make_model(job: Job, size: Sized, bill: FleetBill, against: Hosted | None) -
         ]
         for p in grids[0]
     ]
-    return Model(job, size, bill, against, np.log(np.maximum(np.array(rates) / now, LEAST_RATIO)), *grids)
+    logs = np.log(np.maximum(np.array(rates) / now, LEAST_RATIO))
+    return Model(job, size, bill, against, logs, grids[0], grids[1], further_of(job.scenario))

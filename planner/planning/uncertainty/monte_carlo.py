@@ -52,13 +52,13 @@ def headline_rows(model: Model, drawn: Drawn) -> list[dict[str, Any]]:
         _headline("usd_per_mtok", "Self-hosting, all tokens", "USD/Mtok", (out.fleet_usd / volume * MTOK)[keep]),
     ]
     if out.api_usd is not None:
-        per_hour = out.fleet_usd / drawn.factors.get("gpu_price", 1.0) / float(bill.cost.exact_usd_per_month)
-        gpu_hours = per_hour * bill.cost.gpus * hours
+        replicas = out.serving + model.job.scenario.billing.spare_replicas
+        gpu_hours = replicas * bill.cost.gpus / bill.cost.replicas * hours
         rows += [
             _headline("api_usd_per_month", "API", "USD/month", out.api_usd),
             _headline("saving_usd_per_month", "Saving by self-hosting", "USD/month", out.saving_usd[keep]),
             _headline("flip_gpu_usd_per_hour", "GPU price at which both cost the same", "USD/GPU-hour",
-                      (out.api_usd / gpu_hours)[keep]),
+                      ((out.api_usd - float(model.further.self_host_usd)) / gpu_hours)[keep]),
         ]  # fmt: skip
     return rows
 
@@ -85,7 +85,7 @@ def flip_probability(model: Model, drawn: Drawn) -> float | None:
 def self_host_chosen(model: Model) -> bool:
     """What the verdict says at the planned values."""
     assert model.against is not None
-    return model.against.bill.exact_usd_per_month > model.bill.cost.exact_usd_per_month
+    return bool(model.outcome({}, 1).saving_usd[0] > 0)
 
 
 def driver_rows(model: Model, drawn: Drawn) -> list[dict[str, Any]]:

@@ -101,7 +101,7 @@ def _decision_usd(model: Model, known: dict[str, Driver], trial: Trial) -> float
 
 def _saving(model: Model, out: Outcome) -> FloatArray:
     """A fleet that no number of replicas makes good is paid for nothing."""
-    lost = -float(model.bill.cost.exact_usd_per_month)
+    lost = -float(model.bill.cost.exact_usd_per_month + model.further.self_host_usd)
     return np.asarray(np.where(out.carried, out.saving_usd, lost))
 
 

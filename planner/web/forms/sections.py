@@ -180,6 +180,39 @@ SECTIONS: tuple[Section, ...] = (
         note="1.25 means: eight times of ten between the planned value ÷ 1.25 and × 1.25.",
     ),
     Section(
+        "costs",
+        "Further costs, growth, own hardware",
+        (
+            Group(
+                (
+                    Item("costs.staff_usd_per_month", "Staff"),
+                    Item("costs.on_call_usd_per_month", "On-call"),
+                    Item("costs.network_storage_usd_per_month", "Network and storage"),
+                    Item("costs.monitoring_usd_per_month", "Monitoring"),
+                    Item("costs.one_off_usd", "Once, at the start"),
+                    Item("costs.api_staff_usd_per_month", "Staff for the API"),
+                    Item("costs.api_retry_ratio", "API retries"),
+                    Item("costs.api_token_ratio", "API tokens per own token"),
+                    Item("costs.growth_per_month_ratio", "Growth a month"),
+                    Item("costs.discount_per_year_ratio", "Discount a year"),
+                )
+            ),
+            Group(
+                (
+                    Item("costs.own_hardware.usd_per_gpu", "Price of a GPU", optional=True),
+                    Item("costs.own_hardware.months", "Depreciated over", optional=True),
+                    Item("costs.own_hardware.residual_ratio", "Residual value", optional=True),
+                    Item("costs.own_hardware.maintenance_per_year_ratio", "Maintenance", optional=True),
+                    Item("costs.own_hardware.kw_per_gpu", "Power of a GPU", optional=True),
+                    Item("costs.own_hardware.pue", "PUE", optional=True),
+                    Item("costs.own_hardware.usd_per_kwh", "Price of power", optional=True),
+                    Item("costs.own_hardware.colocation_usd_per_gpu_month", "Colocation", optional=True),
+                )
+            ),
+        ),
+        open=False,
+    ),
+    Section(
         "billing",
         "Billing, dates and seed",
         (
