@@ -55,6 +55,7 @@ REPORT_KEYS = {
     "curves": ("array", "The recommended fleet at rising load."),
     "sensitivity": ("array", "What the saving becomes when one assumption changes."),
     "uncertainty": (["object", "null"], "How far predictions may be off, and on what that rests."),
+    "advice": (["object", "null"], "What to watch, limits, failure modes near, load-test plan, Kubernetes manifests."),
     "provenance": ("object", "Scenario, versions, seed, price dates, sources, assumptions."),
 }
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from planner.planning.advice.section import advice_section
 from planner.planning.money.bills import FleetBill, Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
 from planner.planning.money.break_even import break_even_section, stairs_of
 from planner.planning.money.further import further_of
@@ -152,6 +153,7 @@ def _without_fleet(
         "curves": [],
         "sensitivity": [],
         "uncertainty": None,
+        "advice": None,
         "provenance": provenance(job, gpus, hosted, None, assumptions(job, hosted), notes_of(job, gpus, candidates)),
     }
 
@@ -188,13 +190,14 @@ def _with_fleet(
     stairs = stairs_of(scenario, load, bill.cost.usd_per_replica_hour, size.capacity_rps)
     notes = notes_of(job, gpus, [candidate])
     operation = operation_rows(job, size, bill, against)
+    shown_load, unsure = load_section(job, size), uncertainty_section(job, size, bill, against)
     said = verdict(scenario, load, candidate, size.serving, bill, against, further=further_of(scenario))
     otherwise = operation_sentence(operation, said["choice"])
     return _common(job, hosted, answers) | {
         "verdict": said | {"detail": " ".join(part for part in (said["detail"], otherwise) if part)},
         "recommended": _recommended(scenario, size, bill),
         "slo": slo_rows(size),
-        "load": load_section(job, size),
+        "load": shown_load,
         "memory": memory_section(load, candidate),
         "cost": cost_section(bill, tokens.input, tokens.output),
         "break_even": break_even_section(load, stairs, hosted),
@@ -203,7 +206,8 @@ def _with_fleet(
         "horizon": horizon_section(job, size, bill, against),
         "curves": curve_rows(job, size),
         "sensitivity": sensitivity(base) if base else [],
-        "uncertainty": uncertainty_section(job, size, bill, against),
+        "uncertainty": unsure,
+        "advice": advice_section(job, size, shown_load, unsure["slo_probability_ratio"]),
         "provenance": provenance(job, gpus, hosted, size.coverage, assumptions(job, hosted), notes),
     }
 

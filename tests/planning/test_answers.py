@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from costmodel import Parallelism
 from planner.planning import catalog_listing, parse_scenario, plan, result_version
 from planner.planning.report.names import candidate_name, gpus_name
 from planner.planning.report.plain import plain, usd
@@ -34,7 +35,7 @@ def test_texts_name_things_and_never_print_ids(sample):
 def test_the_nearest_candidate_misses_by_least():
     report = plan(parse_scenario(changed("slo", {"tpot_p95_ms": 1}), today=date(2026, 11, 30)))
     nearest = next(row for row in report["candidates"] if row["id"] == report["memory"]["candidate"])
-    assert candidate_name(nearest["gpu"], nearest["tp"]) in report["verdict"]["detail"]
+    assert candidate_name(nearest["gpu"], Parallelism(tp=nearest["tp"])) in report["verdict"]["detail"]
     assert nearest["tp"] == max(row["tp"] for row in report["candidates"])
     assert "igher tensor parallel" not in nearest["reason"]["nearest_change"]
 

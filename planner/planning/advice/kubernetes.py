@@ -1,0 +1,123 @@
+"""Kubernetes manifests of the serving fleet: deployment with probes, service, and an autoscaling rule.
+
+JSON, which kubectl takes like YAML. The rule is KEDA's ScaledObject over Prometheus: queue, KV use and latency, not GPU
+utilisation, which is near one whenever anybody is served.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from typing import Any
+
+from planner.planning.search.candidates import Job
+from planner.planning.search.intervals import Sized
+
+IMAGES = {"vllm": "vllm/vllm-openai:v{version}", "sglang": "lmsysorg/sglang:v{version}"}
+PORT = 8000
+PROBE_PERIOD_S = 10
+GRACE_S = 120
+PROMETHEUS = "http://prometheus.monitoring.svc:9090"
+"""An address to be changed to one's own."""
+
+
+def manifests(job: Job, size: Sized, commands: dict[str, str], watch: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Deployment, Service and ScaledObject; none for an engine without an image here or a replica over several nodes,
+    which needs a controller that starts its nodes together (LeaderWorkerSet)."""
+    candidate, engine = size.candidate, job.profile
+    gpus = candidate.gpus_per_replica
+    if engine.name not in IMAGES or gpus > candidate.gpu.accelerator.gpus_per_node:
+        return []
+    name = _name(job.model.id)
+    labels = {"app": name}
+    image = IMAGES[engine.name].format(version=engine.version)
+    spares = job.scenario.billing.spare_replicas
+    return [
+        _deployment(job, name, labels, image, commands[engine.name], gpus, size.serving + spares),
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": name, "labels": labels},
+            "spec": {"selector": labels, "ports": [{"name": "http", "port": 80, "targetPort": PORT}]},
+        },
+        _scaled(job, size, name, labels, watch, spares),
+    ]
+
+
+def _name(model_id: str) -> str:
+    """A DNS label of the model's name."""
+    label = re.sub(r"[^a-z0-9]+", "-", model_id.rsplit("/", 1)[-1].lower()).strip("-")
+    return (label or "model")[:50].strip("-")
+
+
+def _deployment(
+    job: Job, name: str, labels: dict[str, str], image: str, command: str, gpus: int, replicas: int
+) -> dict[str, Any]:
+    ready_s = job.scenario.billing.ready_s
+    probe = {"httpGet": {"path": "/health", "port": PORT}, "periodSeconds": PROBE_PERIOD_S}
+    words = shlex.split(command)
+    container = {
+        "name": "server",
+        "image": image,
+        "command": words,
+        "args": ["--host", "0.0.0.0", "--port", str(PORT)],  # noqa: S104  (inside its own pod)
+        "ports": [{"name": "http", "containerPort": PORT}],
+        "resources": {"limits": {"nvidia.com/gpu": str(gpus)}, "requests": {"nvidia.com/gpu": str(gpus)}},
+        "startupProbe": probe | {"failureThreshold": max(6, math.ceil(3 * ready_s / PROBE_PERIOD_S))},
+        "readinessProbe": probe | {"failureThreshold": 3},
+        "livenessProbe": probe | {"failureThreshold": 6},
+        "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],  # noqa: S108
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "terminationGracePeriodSeconds": GRACE_S,
+                    "containers": [container],
+                    "volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}],
+                },
+            },
+        },
+    }
+
+
+def _scaled(
+    job: Job, size: Sized, name: str, labels: dict[str, str], watch: list[dict[str, Any]], spares: int
+) -> dict[str, Any]:
+    """Between what the quietest hour needs and half more than the plan, spares included."""
+    least = max(1, math.ceil(float(job.load.week_rps.min()) / size.capacity_rps))
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "scaleTargetRef": {"name": name},
+            "minReplicaCount": least + spares,
+            "maxReplicaCount": max(least, math.ceil(1.5 * size.serving)) + spares,
+            "cooldownPeriod": 3600,
+            "pollingInterval": 15,
+            "advanced": {
+                "horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 1800}}}
+            },
+            "triggers": [_trigger(row) for row in watch if row["key"] in ("queue", "kv", "ttft", "tpot")],
+        },
+    }
+
+
+def _trigger(row: dict[str, Any]) -> dict[str, Any]:
+    """Sums over replicas scale by their mean (AverageValue), ratios and times by their value."""
+    summed = row["key"] == "queue"
+    query = f"sum({row['query']})" if summed else f"avg({row['query']})" if row["key"] == "kv" else row["query"]
+    return {
+        "type": "prometheus",
+        "metricType": "AverageValue" if summed else "Value",
+        "metadata": {"serverAddress": PROMETHEUS, "query": query, "threshold": f"{row['threshold']:.4g}"},
+    }
