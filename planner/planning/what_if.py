@@ -50,10 +50,10 @@ def changed_scenario(scenario: Scenario, change: Change) -> Scenario:
     return parse_scenario(document)
 
 
-def targets_of(scenario: Scenario) -> tuple[tuple[str, float], ...]:
-    """The percentile targets that can be moved: (field, ms), in the order of the report."""
-    found = ((name, getattr(scenario.slo, name)) for name, _, _ in PERCENTILE_FIELDS)
-    return tuple((name, value) for name, value in found if value is not None)
+def targets_of(document: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+    """The percentile targets of a canonical scenario that can be moved: (field, ms), in the order of the report."""
+    slo = document["slo"]
+    return tuple((name, float(slo[name])) for name, _, _ in PERCENTILE_FIELDS if slo.get(name) is not None)
 
 
 def _priced_and_targeted(scenario: Scenario, change: Change) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from planner.reports import names
+from planner.reports import computed, names
 from planner.reports.numbers import (
     DASH,
     age_days,
@@ -29,7 +29,9 @@ def candidates_table(report: Report) -> Table:
     """All candidates, the cheapest that meets the targets first; the others with the reason."""
     chosen = (report.get("recommended") or {}).get("candidate")
     rows = sorted(report["candidates"], key=lambda row: (row["id"] != chosen, not row["feasible"], _cost(row)))
-    return Table("Candidates by cost", CANDIDATE_COLUMNS, tuple(candidate_row(row, chosen) for row in rows))
+    scenario = (report.get("provenance") or {}).get("scenario") or {}
+    hours = (scenario.get("billing") or {}).get("hours_per_month")
+    return Table("Candidates by cost", CANDIDATE_COLUMNS, tuple(candidate_row(row, chosen, hours) for row in rows))
 
 
 CANDIDATE_COLUMNS = (
@@ -45,7 +47,7 @@ CANDIDATE_COLUMNS = (
 )
 
 
-def candidate_row(row: Mapping[str, Any], chosen: str | None = None) -> Row:
+def candidate_row(row: Mapping[str, Any], chosen: str | None = None, hours: float | None = None) -> Row:
     """One candidate; also the rows of the progress page."""
     cost, capacity = row.get("usd_per_month"), row.get("capacity_rps")
     why = (row.get("reason") or {}).get("detail", "")
@@ -60,6 +62,7 @@ def candidate_row(row: Mapping[str, Any], chosen: str | None = None) -> Row:
             note="" if not cost or cost["low"] == cost["high"] else range_text(cost, joiner=f" {DASH} "),
             why=why,
             sort=cost["mid"] if cost else None,
+            how=computed.candidate_cost_how(row, hours),
         ),
         Cell(requests_per_s(capacity["mid"]) if capacity else DASH, why=why),
         _latency_cell(row, "ttft", why),

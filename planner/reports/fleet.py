@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from planner.reports import names
+from planner.reports import computed, names
 from planner.reports.headline import candidate_of
 from planner.reports.numbers import number, percent, range_text, requests_per_s, significant
 from planner.reports.parts import Fact
@@ -18,6 +18,7 @@ def layout_facts(report: Report) -> tuple[Fact, ...]:
     row = candidate_of(report) or {}
     load = report.get("load") or {}
     capacity = row.get("capacity_rps") or {}
+    hows = computed.load_hows(report)
     facts = [
         Fact("GPU", names.gpu(fleet["gpu"])),
         Fact("Layout of a replica", names.layout(fleet), term="tp", note=_per_replica(fleet)),
@@ -33,8 +34,14 @@ def layout_facts(report: Report) -> tuple[Fact, ...]:
             term="capacity",
             note=range_text(capacity, requests_per_s) if capacity else "",
             rule=True,
+            how=computed.capacity_how(row),
         ),
-        Fact("Load on each, peak hour", requests_per_s(load.get("per_replica_rps")), "req/s"),
+        Fact(
+            "Load on each, peak hour",
+            requests_per_s(load.get("per_replica_rps")),
+            "req/s",
+            how=hows.get("how-per-replica"),
+        ),
     ]
     if load.get("saturation_rps") is not None:
         facts.append(Fact("Fleet saturates at", requests_per_s(load["saturation_rps"]), "req/s", term="saturation"))
@@ -44,12 +51,21 @@ def layout_facts(report: Report) -> tuple[Fact, ...]:
 def load_facts(report: Report) -> tuple[Fact, ...]:
     """How the fleet stands at the peak hour."""
     load = report.get("load") or {}
+    hows = computed.load_hows(report)
     facts = [
         Fact("Peak hour", requests_per_s(load.get("offered_rps")), "req/s"),
-        Fact("Mean of the week", requests_per_s(load.get("mean_rps")), "req/s"),
-        Fact("Utilisation", percent(load.get("utilisation_ratio")), term="utilisation"),
-        Fact("Headroom to saturation", percent(load.get("headroom_ratio"))),
-        Fact("In flight on the fleet, mean", significant(load.get("concurrency_mean")), "requests", rule=True),
+        Fact("Mean of the week", requests_per_s(load.get("mean_rps")), "req/s", how=hows.get("how-mean")),
+        Fact(
+            "Utilisation", percent(load.get("utilisation_ratio")), term="utilisation", how=hows.get("how-utilisation")
+        ),
+        Fact("Headroom to saturation", percent(load.get("headroom_ratio")), how=hows.get("how-headroom")),
+        Fact(
+            "In flight on the fleet, mean",
+            significant(load.get("concurrency_mean")),
+            "requests",
+            rule=True,
+            how=hows.get("how-concurrency"),
+        ),
     ]
     facts += _little(load.get("littles_law"))
     facts.append(
@@ -57,6 +73,7 @@ def load_facts(report: Report) -> tuple[Fact, ...]:
             "KV cache in use, mean and peak",
             f"{percent(load.get('kv_mean_ratio'))}, {percent(load.get('kv_peak_ratio'))}",
             term="kv",
+            how=hows.get("how-kv"),
         )
     )
     facts.append(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from planner.reports import names
+from planner.reports import computed, names
 from planner.reports.marks import Scale, mark, scale_over
 from planner.reports.numbers import DASH, between, number, range_text, requests_per_s, unit_price, usd
 from planner.reports.parts import Figure, How
@@ -53,7 +53,7 @@ def figures(report: Report) -> tuple[Figure, ...]:
     if bill:
         out.append(_api(bill, scale))
     if saving := report["verdict"].get("saving_usd_per_month"):
-        out.append(_saving(saving, bill))
+        out.append(_saving(report, saving, bill))
     return tuple(out)
 
 
@@ -151,7 +151,7 @@ def _api(bill: Mapping[str, Any], scale: Scale) -> Figure:
     )
 
 
-def _saving(saving: Mapping[str, Any], bill: Mapping[str, Any] | None) -> Figure:
+def _saving(report: Report, saving: Mapping[str, Any], bill: Mapping[str, Any] | None) -> Figure:
     scale = scale_over([saving["low"], saving["high"], 0.0])
     loses = saving["mid"] < 0
     share = ""
@@ -175,4 +175,5 @@ def _saving(saving: Mapping[str, Any], bill: Mapping[str, Any] | None) -> Figure
             words=f"saving {between(saving['low'], saving['high'], usd)}; dashed: zero",
         ),
         tone="warn" if loses else "accent",
+        how=computed.saving_how(report, bill),
     )

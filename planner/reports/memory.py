@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planner.reports import charts, names
+from planner.reports import charts, computed, names
 from planner.reports.numbers import DASH, number, percent, significant, tidy
 from planner.reports.parts import Cell, Chart, Column, Fact, Key, Row, Table
 
@@ -110,12 +110,18 @@ def memory_facts(report: Report) -> tuple[Fact, ...]:
     if not plan.get("lines"):
         return ()
     block = plan.get("block_size_tokens")
+    hows = computed.memory_hows(plan)
     return (
         Fact("KV cache of one token", number(plan.get("kv_bytes_per_token")), "bytes", term="kv"),
-        Fact("Pool", number(plan.get("kv_tokens")), "tokens"),
+        Fact("Pool", number(plan.get("kv_tokens")), "tokens", how=hows.get("how-pool")),
         Fact("In blocks", number(plan.get("kv_blocks")), f"of {block} tokens"),
         Fact("Context held by a request, mean", number(plan.get("mean_context_tokens")), "tokens"),
-        Fact("Requests at that context", significant(plan.get("concurrency_at_mean")), "at a time"),
+        Fact(
+            "Requests at that context",
+            significant(plan.get("concurrency_at_mean")),
+            "at a time",
+            how=hows.get("how-at-mean"),
+        ),
         Fact(
             f"Requests at {number(plan.get('max_model_len'))} tokens",
             significant(plan.get("concurrency_at_max")),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from planner.reports import charts, names
+from planner.reports import charts, computed, names
 from planner.reports.headline import against
 from planner.reports.numbers import DASH, number, range_text, requests_per_s, tidy, tokens, unit_price, usd, usd_signed
 from planner.reports.parts import Cell, Chart, Column, Fact, Key, Row, Table
@@ -136,7 +136,9 @@ def cost_facts(report: Report) -> tuple[Fact, ...]:
     if not cost:
         return ()
     per, identity = cost["usd_per_mtok"], cost.get("identity") or {}
-    facts = [Fact("Blended", usd(per["blended"], 2), "per million tokens", term="blended")]
+    facts = [
+        Fact("Blended", usd(per["blended"], 2), "per million tokens", term="blended", how=computed.blended_how(report))
+    ]
     if per.get("input") is not None and per.get("output") is not None:
         facts.append(
             Fact("The same bill split", f"{usd(per['input'], 2)} in, {usd(per['output'], 2)} out", "per million")

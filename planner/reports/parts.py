@@ -30,6 +30,15 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class How:
+    """How a number was computed: steps of (what, formula with its values)."""
+
+    id: str
+    title: str
+    steps: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One value. `note` is a second, small line; `why` says why a value is missing; `sort` is what sorting compares."""
 
@@ -44,6 +53,7 @@ class Cell:
     sort: float | None = None
     href: str = ""
     term: str = ""
+    how: How | None = None
 
     @property
     def missing(self) -> bool:
@@ -104,15 +114,6 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
-    """How a number was computed: steps of (what, formula with its values)."""
-
-    id: str
-    title: str
-    steps: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Figure:
     """A key figure: value, unit, interval mark, range in words."""
 
@@ -136,3 +137,4 @@ class Fact:
     note: str = ""
     strong: bool = False
     rule: bool = field(default=False)
+    how: How | None = None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from planner.reports import charts, names
+from planner.reports import charts, computed, names
 from planner.reports.headline import candidate_of
 from planner.reports.marks import mark, scale_over
 from planner.reports.numbers import DASH, between, milliseconds, number, percent, requests_per_s
@@ -19,6 +19,7 @@ def slo_table(report: Report) -> Table | None:
     rows = report.get("slo") or []
     if not rows:
         return None
+    replicas = (report.get("recommended") or {}).get("serving_replicas")
     columns = (
         Column("Metric"),
         Column("Target", numeric=True),
@@ -29,10 +30,14 @@ def slo_table(report: Report) -> Table | None:
         Column("Samples", numeric=True),
         Column("Result", wide=True),
     )
-    return Table("Latency targets and predictions", columns, tuple(_slo_row(row) for row in rows))
+    return Table(
+        "Latency targets and predictions",
+        columns,
+        tuple(_slo_row(row, index, replicas) for index, row in enumerate(rows)),
+    )
 
 
-def _slo_row(row: Mapping[str, Any]) -> Row:
+def _slo_row(row: Mapping[str, Any], index: int, replicas: int | None) -> Row:
     ratio = row["unit"] == "ratio"
     target, predicted, low, high = row["target"], row["predicted"], row["low"], row["high"]
     show = _ratio_with_unit if ratio else _ms_with_unit
@@ -53,7 +58,9 @@ def _slo_row(row: Mapping[str, Any]) -> Row:
         (
             Cell(names.metric(row), term=row["metric"]),
             Cell(f"{'≥' if ratio else '≤'} {show(target)}"),
-            Cell(DASH, why=FEW_SAMPLES) if predicted is None else Cell(show(predicted), strong=True),
+            Cell(DASH, why=FEW_SAMPLES)
+            if predicted is None
+            else Cell(show(predicted), strong=True, how=computed.slo_how(row, index, replicas)),
             Cell(interval, why="" if interval != DASH else FEW_SAMPLES),
             Cell("", mark=picture),
             _room(target, predicted, ratio),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from planner.reports import evidence, fleet, headline, memory, money, names, performance
+from planner.reports import confidence, evidence, fleet, headline, memory, money, names, operation, performance
 from planner.reports.parts import Chart, Fact, Figure, Table
 
 Report = Mapping[str, Any]
@@ -43,6 +43,10 @@ class ReportView:
     candidates: Table
     candidates_sentence: str
     tornado: Chart | None
+    confidence: confidence.Confidence | None
+    operation: Table | None
+    hybrid: Chart | None
+    owned: Table | None
     sources: Table | None
     listings: Table | None
     assumptions: Table | None
@@ -55,7 +59,8 @@ class ReportView:
     @property
     def charts(self) -> tuple[Chart, ...]:
         """Every chart of the page."""
-        found = (self.cost_chart, self.break_even, *self.latency, self.week, self.memory_chart, self.tornado)
+        costs = (self.cost_chart, self.break_even, self.hybrid)
+        found = (*costs, *self.latency, self.week, self.memory_chart, self.tornado)
         return tuple(chart for chart in found if chart is not None)
 
 
@@ -95,6 +100,10 @@ def report_view(report: Report, today: date) -> ReportView:
         candidates=evidence.candidates_table(report),
         candidates_sentence=_tried(len(report["candidates"]), meeting),
         tornado=money.tornado_chart(report),
+        confidence=confidence.confidence(report),
+        operation=operation.operation_table(report),
+        hybrid=operation.hybrid_chart(report),
+        owned=operation.owned_table(report),
         sources=evidence.sources_table(report, today),
         listings=evidence.listings_table(report, today),
         assumptions=evidence.assumptions_table(report),

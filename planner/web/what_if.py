@@ -56,22 +56,23 @@ class Slider:
         return f"{self.label} {self.text}"
 
 
-def sliders_of(report: Report, scenario: Scenario) -> tuple[Slider, ...]:
-    """What can be moved: load, output length, price of the GPU, and the first percentile targets."""
+def sliders_of(report: Report) -> tuple[Slider, ...]:
+    """What can be moved: load, output length, price of the GPU, and the first percentile targets. Nothing is parsed: a
+    scenario may carry a trace of megabytes."""
     load = report.get("load") or {}
     mean_rps, output_tokens = load.get("mean_rps"), load.get("output_tokens_mean")
     found = [
         _percent(LOAD, "Load", mean_rps, "req/s mean", 2),
         _percent(OUTPUT, "Output length", output_tokens, "tokens mean", 0),
     ]
-    priced = _gpu_price(report, scenario)
+    priced = _gpu_price(report)
     if priced is not None:
         gpu, price = priced
         step = 0.01 if price < 20 else 0.1
         low, high = max(step, round(price * 0.25, 2)), round(price * 2.5, 2)
         label = f"{names.gpu_short(gpu)}, per GPU-hour"
         found.append(Slider(PRICE, label, price, price, low, high, step, "$", digits=2))
-    for field, target_ms in targets_of(scenario)[:MOST_TARGETS]:
+    for field, target_ms in targets_of(report["provenance"]["scenario"])[:MOST_TARGETS]:
         metric, percentile, _ = field.split("_")
         step = _nice_step(target_ms)
         low, high = max(step, target_ms * 0.25), target_ms * 3
@@ -92,10 +93,10 @@ def _nice_step(value: float) -> float:
     return float(10.0 ** (math.floor(math.log10(value)) - 1))
 
 
-def _gpu_price(report: Report, scenario: Scenario) -> tuple[str, float] | None:
+def _gpu_price(report: Report) -> tuple[str, float] | None:
     """The recommended accelerator, else that of the first candidate with a price; a custom one has its price in the
     scenario and cannot be moved here."""
-    gpus = scenario.hardware.gpus
+    gpus = report["provenance"]["scenario"]["hardware"]["gpus"]
     named = None if gpus == "any" else {gpu for gpu in gpus if isinstance(gpu, str)}
     chosen = (report.get("recommended") or {}).get("gpu")
     rows = sorted(report["candidates"], key=lambda row: row["gpu"] != chosen)
@@ -126,10 +127,10 @@ def _number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def change_of(report: Report, scenario: Scenario, sliders: Sequence[Slider]) -> Change:
+def change_of(report: Report, sliders: Sequence[Slider]) -> Change:
     """The sliders that were moved, as a change of the scenario."""
     moved = {slider.name: slider.value for slider in sliders if slider.moved}
-    priced = _gpu_price(report, scenario)
+    priced = _gpu_price(report)
     prices = {priced[0]: moved[PRICE]} if priced and PRICE in moved else {}
     targets = {name: value for name, value in moved.items() if name.endswith("_ms")}
     return Change(moved.get(LOAD, 100) / 100, moved.get(OUTPUT, 100) / 100, prices, targets)
@@ -165,7 +166,7 @@ def answer(report: Report, scenario: Scenario, sliders: Sequence[Slider]) -> Ans
     possible, or the scenario cannot be planned any more."""
     now = cells(scenario)
     moved = any(slider.moved for slider in sliders)
-    then = what_if(scenario, change_of(report, scenario, sliders)) if moved else now
+    then = what_if(scenario, change_of(report, sliders)) if moved else now
     specs = (
         ("Fleet", _fleet, True),
         ("Replicas", _replicas, False),

@@ -1,9 +1,11 @@
 """Every page in light and dark, wide and narrow: axe finds nothing, nothing scrolls sideways, paper holds it all."""
 
+import re
 from typing import Any
 
 import pytest
 
+from planner.runs.models import Run
 from tests.e2e.conftest import Visitor
 from tests.e2e.world import World, build_world
 from tests.planner.reports.example import SECTIONS
@@ -32,6 +34,8 @@ def addresses(world: World) -> dict[str, str]:
         "run": f"/runs/{world.running.pk}/",
         "report": f"/reports/{world.done.pk}/",
         "infeasible": f"/reports/{world.infeasible.pk}/",
+        "sheet": f"/reports/{world.done.pk}/sheet/",
+        "what-if": f"/reports/{world.done.pk}/what-if/",
         "catalog": "/catalog/",
         "missing": "/nothing/",
     }
@@ -154,6 +158,52 @@ def test_paper_holds_every_section(visit: Any, client: Any, world: World, artifa
     assert not page.get_by_role("button", name="Print or PDF").is_visible()
 
 
+def test_the_manager_gets_one_page_of_paper(visit: Any, client: Any, world: World, artifacts: Any) -> None:
+    visitor = visit()
+    enter(visitor, client, world)
+    for name, run in (("sheet", world.done), ("sheet-infeasible", world.infeasible)):
+        visitor.go(f"/reports/{run.pk}/sheet/")
+        pdf = visitor.page.pdf(path=str(artifacts / f"{name}.pdf"), format="A4", prefer_css_page_size=True)
+        assert re.search(rb"/Type /Pages\b[^>]*?/Count (\d+)|/Count (\d+)[^>]*?/Type /Pages\b", pdf)[0].count(
+            b"/Count 1"
+        )
+
+
+def test_sliders_answer_by_keyboard_and_start_a_run(visit: Any, client: Any, world: World) -> None:
+    visitor = visit()
+    enter(visitor, client, world)
+    visitor.go(addresses(world)["report"])
+    page = visitor.page
+    section = page.locator("#what-if")
+    section.scroll_into_view_if_needed()
+    answer = section.locator("table tbody tr").filter(has_text="API, a month").locator("td")
+    answer.first.wait_for()
+    assert answer.nth(0).inner_text() == answer.nth(1).inner_text()
+    assert page.get_by_role("button", name="Run in full").is_disabled()
+    section.get_by_label("Load").press("ArrowRight")
+    assert "2.42 req/s" in section.locator("output").first.inner_text()
+    section.locator("td.accent-ink").first.wait_for()
+    assert answer.nth(0).inner_text() != answer.nth(1).inner_text()
+    assert violations(visitor) == []
+    page.get_by_role("button", name="Run in full").click()
+    page.wait_for_url("**/runs/**")
+    newest = Run.objects.order_by("-created_at").first()
+    assert newest is not None
+    assert newest.scenario_version is not None
+    assert newest.scenario_version.note.startswith("What if: Load 2.42")
+
+
+def test_tables_can_be_taken_along(visit: Any, client: Any, world: World) -> None:
+    visitor = visit()
+    enter(visitor, client, world)
+    visitor.go(addresses(world)["report"])
+    visitor.page.locator(".exports summary").press("Enter")
+    for name, start in (("Workbook, XLSX", b"PK"), ("Candidates, CSV", b"id,gpu,tp")):
+        with visitor.page.expect_download() as download:
+            visitor.page.get_by_role("link", name=name).click()
+        assert download.value.path().read_bytes().startswith(start)
+
+
 def test_a_page_is_light_on_the_wire(visit: Any, client: Any, world: World) -> None:
     import zlib
 
@@ -161,5 +211,7 @@ def test_a_page_is_light_on_the_wire(visit: Any, client: Any, world: World) -> N
     enter(visitor, client, world)
     bodies: list[bytes] = []
     visitor.page.on("response", lambda response: bodies.append(response.body()))
-    visitor.go(addresses(world)["report"])
-    assert sum(len(zlib.compress(body)) for body in bodies) < 600_000
+    for path in (addresses(world)["report"], "/lab/"):
+        bodies.clear()
+        visitor.go(path)
+        assert sum(len(zlib.compress(body)) for body in bodies) < 600_000

@@ -1,10 +1,11 @@
 """What the sliders say is what the changed scenario says, for every way to describe traffic."""
 
+import json
 from typing import Any
 
 import pytest
 
-from planner.planning import ScenarioInvalid, estimate_cells, parse_scenario
+from planner.planning import ScenarioInvalid, canonical_json, estimate_cells, parse_scenario
 from planner.planning.what_if import Change, changed_scenario, targets_of, what_if
 from tests.factories import scenario_dict
 
@@ -58,7 +59,7 @@ def test_nothing_moved_is_the_estimate_itself() -> None:
 
 def test_a_target_moves_and_a_price_is_exact() -> None:
     planned = scenario(slo={"ttft_p95_ms": 1000, "tpot_p95_ms": 50})
-    assert targets_of(planned) == (("ttft_p95_ms", 1000), ("tpot_p95_ms", 50))
+    assert targets_of(json.loads(canonical_json(planned))) == (("ttft_p95_ms", 1000), ("tpot_p95_ms", 50))
     base = what_if(planned, Change())
     strict = what_if(planned, Change(targets_ms={"tpot_p95_ms": 20}))
     assert not strict["feasible"] or strict["capacity_rps"] < base["capacity_rps"]

@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
-from planner import planning
 from planner.reports.csv_text import csv_of_table
 from planner.reports.export_xlsx import MEDIA_TYPE as XLSX
 from planner.reports.export_xlsx import report_xlsx
@@ -20,7 +19,7 @@ from planner.reports.view import report_view, summary
 from planner.runs.models import Run
 from planner.runs.selectors import run_report_bytes
 from planner.web.access import Visit, for_team, page, run_of
-from planner.web.what_if import Slider, sliders_of
+from planner.web.what_if import sliders_of
 
 
 @require_GET
@@ -35,7 +34,7 @@ def report(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpRespons
     context = {
         "report": report_view(content, timezone.now().date()),
         "summary": summary(content),
-        "sliders": _sliders(content),
+        "sliders": sliders_of(content),
         "tables": LABELS.items(),
     }
     return page(request, "pages/report.html", visit, _frame(run) | context)
@@ -95,14 +94,6 @@ def _file(content: bytes, media_type: str, name: str) -> HttpResponse:
 
 def _file_name(run: Run) -> str:
     return slugify(run.name) or "report"
-
-
-def _sliders(content: dict[str, Any]) -> tuple[Slider, ...]:
-    """None where the scenario cannot be planned any more: it was saved under an earlier catalog or schema."""
-    try:
-        return sliders_of(content, planning.parse_scenario(content["provenance"]["scenario"]))
-    except planning.ScenarioInvalid:
-        return ()
 
 
 def _frame(run: Run) -> dict[str, Any]:

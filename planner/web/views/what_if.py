@@ -51,7 +51,7 @@ def run(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpResponse:
     faults = asked.faults
     if not faults and asked.scenario is not None:
         try:
-            change = what_if.change_of(asked.report, asked.scenario, asked.sliders)
+            change = what_if.change_of(asked.report, asked.sliders)
             started = _save_and_run(visit, asked, changed_scenario(asked.scenario, change))
             return redirect("run", run_id=started.pk)
         except planning.ScenarioInvalid as invalid:
@@ -69,7 +69,7 @@ def _asked(visit: Visit, run_id: uuid.UUID, texts: QueryDict) -> Asked:
         scenario = planning.parse_scenario(report["provenance"]["scenario"])
     except planning.ScenarioInvalid as invalid:  # saved under an earlier catalog or schema
         return Asked(found, report, None, (), tuple(error.detail for error in invalid.errors))
-    return Asked(found, report, scenario, *what_if.read(what_if.sliders_of(report, scenario), _texts(texts)))
+    return Asked(found, report, scenario, *what_if.read(what_if.sliders_of(report), _texts(texts)))
 
 
 def _texts(sent: QueryDict) -> dict[str, str]:

@@ -10,11 +10,13 @@ SECTIONS = (
     "Latency targets",
     "Cost against the API",
     "Break-even",
+    "Other ways to run it",
     "Latency and throughput",
     "Load over the week",
     "Memory",
     "Candidates",
     "Sensitivity",
+    "How sure",
     "Assumptions and sources",
 )
 

@@ -118,7 +118,7 @@ def test_results_stand_side_by_side() -> None:
     assert rows["usd_per_month"].values == (report["cost"]["usd_per_month"], None, None)
     assert rows["gpus"].values[0] == report["recommended"]["gpus"]
     ttft = rows["ttft_p95_ms"].values[0]
-    assert ttft["low"] < ttft["mid"] < ttft["high"] <= ttft["target"]
+    assert ttft["low"] < ttft["mid"] <= ttft["target"] < ttft["high"]
     assert ttft["met"] is True
     assert rows["break_even_rps"].values[0] is not None
 

@@ -144,7 +144,7 @@ def test_prices_older_than_ninety_days_raise_a_banner(as_of: str, days: int | No
 def test_a_list_shows_choice_fleet_cost_and_difference() -> None:
     said = summary(example())
     assert (said.label, said.state, said.against) == ("API", "dash", "Groq")
-    assert said.fleet == "4 × H200"
+    assert said.fleet == f"{example()['recommended']['gpus']} × H200"
     assert said.difference_usd_per_month is not None
     assert said.difference_usd_per_month > 0
     assert summary(infeasible_example()).label == "None meets"

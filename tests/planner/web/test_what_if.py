@@ -104,14 +104,16 @@ def test_a_full_run_of_nonsense_saves_nothing(office: Office) -> None:
     assert office.scenario.versions.count() == 1
 
 
-def test_a_report_of_an_unknown_catalog_has_no_sliders(office: Office) -> None:
+def test_a_scenario_of_an_earlier_catalog_says_what_is_missing(office: Office) -> None:
     report = example()
     report["provenance"]["scenario"]["model"] = {"id": "gone/model"}
     office.done.report = json.dumps(report)
     office.done.save()
     client = signed_in(office.editor)
-    assert "What if" not in client.get(f"/reports/{office.done.pk}/").content.decode()
-    assert ask(client, office.done, load_pct="120").status_code == 422
+    assert client.get(f"/reports/{office.done.pk}/").status_code == 200
+    response = ask(client, office.done, load_pct="120")
+    assert response.status_code == 422
+    assert "gone/model" in response.content.decode()
     assert client.post(f"{address(office.done)}run/", {"load_pct": "120"}).status_code == 422
 
 
