@@ -53,14 +53,15 @@ def _gemm_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[str, 
     share = c.moe_efficiency * shape.expert_width / (shape.expert_width + c.moe_half_width)
     return {
         "dense GEMMs": (
-            f"rounded max (power {c.roofline_power:g}) of 2·({load.tokens:g} + {c.gemm_half_tokens:g})·"
-            f"({_big(shape.dense_params)} / ({c.gemm_efficiency:.3f}·{_big(shape.dense_flops)}FLOP/s)"
-            f" + {_big(shape.plain_params)} / ({c.plain_efficiency:.3f}·{_big(shape.attention_flops)}FLOP/s))"
+            f"rounded max (power {c.roofline_power:g}) of 2·({load.tokens:g}·{_big(shape.dense_params)}"
+            f" + {_big(c.gemm_tile_area)}·{_big(shape.gemm_depth)})"
+            f" / ({c.gemm_efficiency:.3f}·{_big(shape.dense_flops)}FLOP/s)"
+            f" + 2·{load.tokens:g}·{_big(shape.plain_params)}"
+            f" / ({c.plain_efficiency:.3f}·{_big(shape.attention_flops)}FLOP/s)"
             f" and {_big(shape.dense_bytes)}B / ({c.weight_bandwidth:.3f}·{_big(shape.bandwidth)}B/s)"
         ),
         "experts": (
-            f"rounded max (power {c.roofline_power:g}) of 2·{_big(weights)}·({routed:g} + {c.moe_half_tokens:g}·"
-            f"{touched:.1f}) / ({share:.3f}·{_big(shape.expert_flops)}FLOP/s) and {_big(weights)}·"
+            f"2·{_big(weights)}·{routed:g} / ({share:.3f}·{_big(shape.expert_flops)}FLOP/s) + {_big(weights)}·"
             f"{touched:.1f}·{shape.expert_bytes_per_param:g}B / ({c.moe_bandwidth:.3f}·{_big(shape.bandwidth)}B/s);"
             f" {touched:.1f} of {shape.experts:g} experts touched a layer"
         ),
@@ -75,6 +76,7 @@ def _gemm_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[str, 
 def _message_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[str, str]:
     bandwidth = f"({c.collective_bandwidth:.3f}·{_big(shape.link_bandwidth)}B/s)"
     latency = f"{c.collective_latency_s * 1e6:.2f} µs"
+    exchange = f"{c.exchange_latency_s * 1e6:.1f} µs·({shape.attention_ranks:g}/8)^{c.exchange_power:.2f}"
     grow = f"(1 + {c.collective_growth:.3f}·({shape.tp:g} - 2))"
     fan_out = min(float(shape.experts_active), float(shape.attention_ranks) - 1)
     return {
@@ -83,8 +85,7 @@ def _message_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[st
             f"{shape.hidden:g}·2 B / {bandwidth})"
         ),
         "all-to-all": (
-            f"{shape.moe_layers:g}·(2·{c.exchange_latency_s * 1e6:.1f} µs"
-            f" + {load.tokens:g}·{fan_out:g}·{shape.hidden:g}·3 B / {bandwidth})"
+            f"{shape.moe_layers:g}·(2·{exchange} + {load.tokens:g}·{fan_out:g}·{shape.hidden:g}·3 B / {bandwidth})"
         ),
         "pipeline hand-over": f"({shape.pp:g} - 1)·({latency} + {load.tokens:g}·{shape.hidden:g}·2 B / {bandwidth})",
     }
@@ -92,13 +93,22 @@ def _message_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[st
 
 def _other_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[str, str]:
     prefill_rate = f"({c.prefill_efficiency:.3f}·{_big(shape.attention_flops)}FLOP/s)"
+    launches = (
+        f"{shape.layers:g}·{c.prefill_layer_s * 1e6:.2f} µs"
+        f" + {shape.moe_layers:g}·{c.prefill_moe_layer_s * 1e6:.2f} µs"
+        f" + {shape.latent_layers + shape.recurrent_layers:g}·{c.prefill_mixer_layer_s * 1e6:.2f} µs"
+    )
     kv_rate = f"({c.kv_bandwidth:.3f}·{_big(shape.bandwidth)}B/s)"
     return {
+        "norms and activations": (
+            f"{load.tokens:g}·{_big(shape.token_bytes)}B / ({c.activation_bandwidth:.3f}·{_big(shape.bandwidth)}B/s)"
+        ),
         "windowed attention": f"{load.tokens:g}·{_big(shape.window_flops_per_token)}FLOP / {prefill_rate}",
         "host, per layer": (
             f"{shape.layers:g}·{c.host_layer_s * 1e6:.2f} µs + {shape.moe_layers:g}·{c.host_moe_layer_s * 1e6:.2f} µs"
             f" + {shape.latent_layers:g}·{c.host_latent_layer_s * 1e6:.2f} µs"
             f" + {shape.recurrent_layers:g}·{c.host_recurrent_layer_s * 1e6:.2f} µs"
+            f" + {shape.quantised_layers:g}·{c.host_quantised_layer_s * 1e6:.2f} µs"
         ),
         "host, per step": f"{c.host_step_s * 1e6:.1f} µs",
         "windows and states": f"{load.seats:g}·{_big(shape.seat_bytes)}B / {kv_rate}",
@@ -109,11 +119,8 @@ def _other_formulas(shape: StepShape, c: StepConstants, load: Load) -> dict[str,
         ),
         "prefill attention": f"{load.pairs:g}·{_big(shape.pair_flops)}FLOP / {prefill_rate}",
         "host, per prefilling sequence": f"{load.prefills:g}·{c.host_prefill_s * 1e6:.1f} µs",
-        "host, launches of prefill": (
-            f"{shape.layers:g}·{c.prefill_layer_s * 1e6:.2f} µs"
-            f" + {shape.moe_layers:g}·{c.prefill_moe_layer_s * 1e6:.2f} µs"
-            f" + {shape.latent_layers + shape.recurrent_layers:g}·{c.prefill_mixer_layer_s * 1e6:.2f} µs"
-        ),
+        "host, launches of long steps": launches,
+        "host, launches of prefill": launches,
     }
 
 

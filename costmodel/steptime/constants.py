@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from costmodel.catalog.hardware import Accelerator
 from costmodel.deployment.deployment import Deployment
-from costmodel.steptime.shape import dense_class, expert_class, link_class
+from costmodel.steptime.shape import dense_class, expert_kernels, link_class
 
 Value = float | NDArray[np.float64]
 
@@ -25,27 +25,30 @@ class StepConstants:
     roofline_power: Value
     gemm_efficiency: Value
     plain_efficiency: Value
-    gemm_half_tokens: Value
+    gemm_tile_area: Value
     moe_efficiency: Value
-    moe_half_tokens: Value
     moe_half_width: Value
     moe_bandwidth: Value
     head_efficiency: Value
     weight_bandwidth: Value
     kv_bandwidth: Value
+    activation_bandwidth: Value
     prefill_efficiency: Value
     decode_attention_efficiency: Value
     collective_latency_s: Value
     collective_growth: Value
     collective_bandwidth: Value
     exchange_latency_s: Value
+    exchange_power: Value
     host_step_s: Value
     host_layer_s: Value
     host_moe_layer_s: Value
     host_latent_layer_s: Value
     host_recurrent_layer_s: Value
+    host_quantised_layer_s: Value
     host_sequence_s: Value
     host_prefill_s: Value
+    graph_tokens: Value
     prefill_layer_s: Value
     prefill_moe_layer_s: Value
     prefill_mixer_layer_s: Value
@@ -62,6 +65,7 @@ class ConstantKeys:
     dense: str
     expert: str
     link: str
+    fp8_kv: bool
 
 
 def silicon_key(accelerator: Accelerator) -> str:
@@ -75,8 +79,9 @@ def constant_keys(deployment: Deployment) -> ConstantKeys:
         engine=deployment.profile.name,
         generation=silicon_key(deployment.accelerator),
         dense=dense_class(deployment),
-        expert=expert_class(deployment),
+        expert=expert_kernels(deployment),
         link=link_class(deployment),
+        fp8_kv=deployment.kv_dtype == "fp8",
     )
 
 
@@ -124,27 +129,30 @@ def resolve_constants(keys: ConstantKeys, document: dict[str, Any] | None = None
         roofline_power=common["roofline_power"],
         gemm_efficiency=doc["gemm_efficiency"][keys.dense] * dense_scale,
         plain_efficiency=doc["gemm_efficiency"]["bf16"] * dense_scale,
-        gemm_half_tokens=common["gemm_half_tokens"],
+        gemm_tile_area=1e6 * common["gemm_tile_area"] * silicon["tile_scale"],
         moe_efficiency=doc["moe_efficiency"][keys.expert] * moe_scale,
-        moe_half_tokens=common["moe_half_tokens"],
         moe_half_width=common["moe_half_width"],
         moe_bandwidth=common["moe_bandwidth_scale"] * bandwidth,
         head_efficiency=doc["gemm_efficiency"]["bf16"] * dense_scale,
         weight_bandwidth=bandwidth,
-        kv_bandwidth=common["kv_bandwidth_scale"] * bandwidth,
+        kv_bandwidth=common["kv_bandwidth_scale"] * bandwidth * (engine["fp8_kv_scale"] if keys.fp8_kv else 1.0),
+        activation_bandwidth=common["activation_bandwidth_scale"] * bandwidth,
         prefill_efficiency=common["prefill_efficiency"] * engine["prefill_scale"],
         decode_attention_efficiency=common["decode_attention_efficiency"],
         collective_latency_s=link["latency_us"] * engine["collective_scale"] * silicon["link_latency_scale"] * 1e-6,
         collective_growth=common["collective_growth"],
         collective_bandwidth=link["bandwidth_share"] * silicon["link_bandwidth_scale"],
         exchange_latency_s=link["exchange_us"] * silicon["exchange_scale"] * 1e-6,
+        exchange_power=common["exchange_power"],
         host_step_s=engine["step_us"] * 1e-6,
         host_layer_s=engine["layer_us"] * silicon["host_scale"] * 1e-6,
-        host_moe_layer_s=engine["moe_layer_us"] * silicon["host_scale"] * 1e-6,
+        host_moe_layer_s=engine["moe_layer_us"] * silicon["moe_host_scale"] * 1e-6,
         host_latent_layer_s=common["latent_layer_us"] * silicon["host_scale"] * 1e-6,
         host_recurrent_layer_s=common["recurrent_layer_us"] * silicon["host_scale"] * 1e-6,
+        host_quantised_layer_s=engine["quantised_layer_us"] * silicon["host_scale"] * 1e-6,
         host_sequence_s=engine["sequence_us"] * 1e-6,
         host_prefill_s=engine["prefill_us"] * 1e-6,
+        graph_tokens=engine["graph_tokens"],
         prefill_layer_s=engine["prefill_layer_us"] * silicon["host_scale"] * 1e-6,
         prefill_moe_layer_s=engine["prefill_moe_layer_us"] * silicon["host_scale"] * 1e-6,
         prefill_mixer_layer_s=engine["prefill_mixer_layer_us"] * silicon["host_scale"] * 1e-6,

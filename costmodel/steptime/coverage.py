@@ -30,7 +30,9 @@ class Coverage:
     `state`: `measured` where this model ran on this GPU with this engine in the data; `fitted` where model family,
     hardware generation and engine are in the data, but not together; `extrapolated` beyond that. `model`, `gpu` and
     `engine` say the same of each alone. Ratios are measured over predicted, exceeded by nine and by one of ten
-    held-out rows, for step time and for TTFT. `rows` counts the measured rows of this deployment's state.
+    held-out rows: for step time, for TTFT where a client sends when it has an answer, and for TTFT where requests
+    arrive by themselves, which few rows measure and which is therefore as wide as either. `rows` counts the measured
+    rows of this deployment's state.
     """
 
     state: State
@@ -42,6 +44,8 @@ class Coverage:
     step_time_p90_ratio: float
     ttft_p10_ratio: float
     ttft_p90_ratio: float
+    closed_ttft_p10_ratio: float
+    closed_ttft_p90_ratio: float
     basis: str
     rows: int
     sources: tuple[str, ...]
@@ -71,7 +75,8 @@ def coverage(deployment: Deployment) -> Coverage:
         if _same_model(entry, model) and entry.accelerator_id == accelerator.id and entry.engine == engine
     ]
     state: State = "measured" if found else max(("fitted", *alone), key=STATES.index)
-    residuals = _residuals(state, engine)
+    residuals = _residuals(state, engine, "moe" if model.is_moe else "dense")
+    ttft = (*residuals["ttft_closed"], *residuals["ttft_open"])
     return Coverage(
         state=state,
         sentence=_sentence(deployment, state, found, alone),
@@ -80,8 +85,10 @@ def coverage(deployment: Deployment) -> Coverage:
         engine=alone[2],
         step_time_p10_ratio=residuals["step_time"][0],
         step_time_p90_ratio=residuals["step_time"][1],
-        ttft_p10_ratio=residuals["ttft"][0],
-        ttft_p90_ratio=residuals["ttft"][1],
+        ttft_p10_ratio=min(ttft),
+        ttft_p90_ratio=max(ttft),
+        closed_ttft_p10_ratio=residuals["ttft_closed"][0],
+        closed_ttft_p90_ratio=residuals["ttft_closed"][1],
         basis=residuals["basis"],
         rows=sum(entry.rows for entry in found),
         sources=tuple(sorted({source for entry in found for source in entry.sources})),
@@ -164,8 +171,8 @@ def _document() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _residuals(state: State, engine: str) -> dict[str, Any]:
-    """Quantiles of a state; of the engine's own where it has enough held-out rows."""
+def _residuals(state: State, engine: str, kind: str) -> dict[str, Any]:
+    """Quantiles of a state; of the engine's own with this kind of model where it has enough held-out rows."""
     table = _document()[state]
-    own: dict[str, Any] = table.get("engine", {}).get(engine, {})
+    own: dict[str, Any] = table.get("engine", {}).get(engine, {}).get(kind, {})
     return {"basis": table["basis"], **table["all"], **own}

@@ -43,13 +43,14 @@ def rounded_max(first: Value, second: Value, power: Value) -> Value:
 def dense_gemm_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
     """Attention projections, dense FFNs and shared experts.
 
-    FLOP time is 2·params·(T + h) / (efficiency·peak), for quantised and 16-bit parameters each at its own peak:
-    h tokens are the half-saturation of the efficiency. Byte time is bytes / (share·bandwidth). The step takes the
-    rounded larger of the two.
+    FLOP time is 2·params·T / (efficiency·peak), for quantised and 16-bit parameters each at its own peak, and one round
+    of tiles more: side by side they cover `gemm_tile_area` outputs, each along the whole inner dimension. Byte time is
+    bytes / (share·bandwidth). The step takes the rounded larger of the two.
     """
     quantised = shape.dense_params / (c.gemm_efficiency * shape.dense_flops)
     plain = shape.plain_params / (c.plain_efficiency * shape.attention_flops)
-    flop_s = 2.0 * (quantised + plain) * (load.tokens + c.gemm_half_tokens)
+    tile_s = 2.0 * c.gemm_tile_area * shape.gemm_depth / (c.gemm_efficiency * shape.dense_flops)
+    flop_s = 2.0 * (quantised + plain) * load.tokens + tile_s
     byte_s = shape.dense_bytes / (c.weight_bandwidth * shape.bandwidth)
     return rounded_max(flop_s, byte_s, c.roofline_power)
 
@@ -64,17 +65,17 @@ def experts_touched(shape: StepShape, load: Load) -> Value:
 def expert_gemm_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
     """Routed experts of all MoE layers on one GPU.
 
-    A GPU computes 1/shards of the layer's tokens and reads 1/shards of the experts touched. Each touched expert
-    costs h tokens more, as small batches fill a GEMM badly, and narrow experts reach width/(width + w) of the
-    efficiency, as do narrow matrices anywhere.
+    A GPU computes 1/shards of the layer's tokens and reads 1/shards of the experts touched. Narrow experts reach
+    width/(width + w) of the efficiency. FLOPs and bytes add up: measured kernels hide little of one behind the other,
+    since an expert that many tokens reach computes while one that few reach is read.
     """
     touched = experts_touched(shape, load)
     routed = load.tokens * shape.attention_ranks * shape.experts_active
     weights = shape.moe_layers * shape.expert_params / shape.expert_shards
     efficiency = c.moe_efficiency * shape.expert_width / (shape.expert_width + c.moe_half_width)
-    flop_s = 2.0 * weights * (routed + c.moe_half_tokens * touched) / (efficiency * shape.expert_flops)
+    flop_s = 2.0 * weights * routed / (efficiency * shape.expert_flops)
     byte_s = weights * touched * shape.expert_bytes_per_param / (c.moe_bandwidth * shape.bandwidth)
-    return rounded_max(flop_s, byte_s, c.roofline_power)
+    return flop_s + byte_s
 
 
 def head_weights_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
@@ -97,7 +98,8 @@ def all_to_all_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
     """
     fan_out = np.minimum(shape.experts_active, np.maximum(shape.attention_ranks - 1.0, 0.0))
     sent_bytes = load.tokens * fan_out * shape.hidden * 3.0
-    one_s = 2.0 * c.exchange_latency_s + sent_bytes / (c.collective_bandwidth * shape.link_bandwidth)
+    latency_s = c.exchange_latency_s * (shape.attention_ranks / 8.0) ** c.exchange_power
+    one_s = 2.0 * latency_s + sent_bytes / (c.collective_bandwidth * shape.link_bandwidth)
     return np.where(np.asarray(shape.attention_ranks) > 1.0, shape.moe_layers * one_s, 0.0)
 
 
@@ -112,6 +114,11 @@ def linear_attention_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
     return load.tokens * shape.window_flops_per_token / (c.prefill_efficiency * shape.attention_flops)
 
 
+def activations_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
+    """Norms, rotary embedding, activation functions: memory traffic between the GEMMs, for every token."""
+    return load.tokens * shape.token_bytes / (c.activation_bandwidth * shape.bandwidth)
+
+
 def host_step_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
     """Scheduler and launch, once a step."""
     return c.host_step_s + 0.0 * load.tokens * shape.layers
@@ -121,6 +128,7 @@ def host_layer_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
     """Norms, rotary, small kernels and launches: per layer, and more per MoE, latent or recurrent layer."""
     extra = c.host_moe_layer_s * shape.moe_layers + c.host_latent_layer_s * shape.latent_layers
     extra = extra + c.host_recurrent_layer_s * shape.recurrent_layers
+    extra = extra + c.host_quantised_layer_s * shape.quantised_layers
     return c.host_layer_s * shape.layers + extra + 0.0 * load.tokens
 
 
@@ -156,12 +164,24 @@ def prefill_host_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
     return load.prefills * c.host_prefill_s + 0.0 * shape.layers
 
 
-def prefill_launch_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
-    """Launching kernels one by one in a step that prefills, which no CUDA graph covers: per layer, and more per MoE
-    layer and per layer that mixes tokens otherwise than plain attention does (latent, recurrent)."""
+def launches_s(shape: StepShape, c: StepConstants) -> Value:
+    """Launching a step's kernels one by one: per layer, and more per MoE layer and per layer that mixes tokens
+    otherwise than plain attention does (latent, recurrent)."""
     mixers = shape.latent_layers + shape.recurrent_layers
     more_s = c.prefill_moe_layer_s * shape.moe_layers + c.prefill_mixer_layer_s * mixers
-    return load.prefill_steps * (c.prefill_layer_s * shape.layers + more_s)
+    return c.prefill_layer_s * shape.layers + more_s
+
+
+def long_step_launch_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
+    """Launches of a step of more tokens than CUDA graphs are captured for, where the engine has graphs of whatever is
+    short enough, prefill or decode: vLLM captures up to 512 tokens, around attention."""
+    beyond = np.asarray(load.tokens) > c.graph_tokens
+    return np.where((np.asarray(c.graph_tokens) > 0) & beyond, launches_s(shape, c), 0.0)
+
+
+def prefill_launch_s(shape: StepShape, c: StepConstants, load: Load) -> Value:
+    """Launches of any step that prefills, where an engine has graphs of decode steps only."""
+    return np.where(np.asarray(c.graph_tokens) > 0, 0.0, load.prefill_steps * launches_s(shape, c))
 
 
 Part = Callable[[StepShape, StepConstants, Load], Value]
@@ -173,8 +193,10 @@ TOKEN_PARTS: dict[str, Part] = {
     "all-to-all": all_to_all_s,
     "pipeline hand-over": pipeline_s,
     "windowed attention": linear_attention_s,
+    "norms and activations": activations_s,
     "host, per layer": host_layer_s,
     "host, per step": host_step_s,
+    "host, launches of long steps": long_step_launch_s,
 }
 SEAT_PARTS: dict[str, Part] = {
     "output matrix, FLOPs": seat_head_s,

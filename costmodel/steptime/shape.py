@@ -19,6 +19,9 @@ WINDOW_AS_CONTEXT_TOKENS = 4096
 NETWORK_GB_PER_S = 50.0
 """Between nodes: one 400 Gb/s port a GPU, as the reference designs of 8-GPU servers have. Assumed, not measured."""
 PCIE_FALLBACK_GB_PER_S = 32.0
+QUANTISED_CLASSES = ("fp8", "int8", "fp4")
+"""Computed in these formats, a layer's activations are quantised by kernels of their own."""
+ACTIVATION_BYTES = 2.0
 DENSE_COMPONENTS = ("attention", "linear_attention", "indexer", "dense_mlp", "shared_experts", "router")
 
 
@@ -39,10 +42,13 @@ class StepShape:
     moe_layers: Value
     latent_layers: Value
     recurrent_layers: Value
+    quantised_layers: Value
     hidden: Value
+    token_bytes: Value
     all_reduces: Value
     plain_params: Value
     dense_params: Value
+    gemm_depth: Value
     dense_bytes: Value
     dense_flops: Value
     experts: Value
@@ -115,10 +121,13 @@ def step_shape(deployment: Deployment) -> StepShape:
         moe_layers=float(sum(group.layers for group in moe)),
         latent_layers=float(sum(group.layers for group in model.attention if group.kind == "mla")),
         recurrent_layers=float(sum(group.layers for group in model.attention if group.is_recurrent)),
+        quantised_layers=float(model.layers) if dense_class(deployment) in QUANTISED_CLASSES else 0.0,
         hidden=float(model.hidden),
+        token_bytes=_token_bytes(model, spread.tp),
         all_reduces=2.0 * model.layers if spread.tp > 1 else 0.0,
         plain_params=plain,
         dense_params=quantised,
+        gemm_depth=_gemm_depth(model, spread.tp),
         dense_bytes=dense_bytes,
         dense_flops=peak_flops(accelerator, dense_class(deployment)),
         experts=float(max((group.experts for group in moe), default=0)),
@@ -154,10 +163,48 @@ def expert_class(deployment: Deployment) -> str:
     return compute_class(deployment.accelerator, deployment.weights.dtype_of("experts"))
 
 
+def expert_kernels(deployment: Deployment) -> str:
+    """Kernels of the routed experts: their compute class, and `fp8_block` for FP8 with a scale per block of weights.
+
+    Only TensorRT-LLM has fast grouped GEMMs for one scale per matrix; elsewhere both kinds run at the speed of blocks.
+    """
+    klass = expert_class(deployment)
+    scaled_by_block = deployment.weights.scale_block > 0 or deployment.profile.name != "tensorrt-llm"
+    return "fp8_block" if klass == "fp8" and scaled_by_block and deployment.model.is_moe else klass
+
+
 def _expert_width(moe: list[MlpGroup], spread: Parallelism) -> float:
     """Intermediate width of an expert on one GPU: tensor parallelism cuts it, expert parallelism leaves it whole."""
     width = max((group.intermediate for group in moe), default=1)
     return width / max(1.0, spread.expert_ranks / min(spread.ep, spread.expert_ranks))
+
+
+def _token_bytes(model: ModelSpec, tp: int) -> float:
+    """Bytes that one token moves between GEMMs on one rank, over all layers: two norms with their residual read and
+    write 8·hidden; queries, keys and values are written, rotated and read, the heads' output written and read; a
+    dense FFN's gate and up are written and read, their product too. What experts move is in their efficiency."""
+    values = 8.0 * model.hidden * model.layers
+    for group in model.attention:
+        heads = 2.0 * group.n_heads * (group.head_dim + group.value_head_dim) + 4.0 * group.kv_values_per_token
+        values += group.layers * heads / tp
+    for mlp in model.mlp:
+        width = mlp.intermediate if mlp.kind == "dense" else mlp.shared_intermediate
+        values += mlp.layers * (6.0 if mlp.gated else 4.0) * width / tp
+    return ACTIVATION_BYTES * values
+
+
+def _gemm_depth(model: ModelSpec, tp: int) -> float:
+    """Inner dimensions of the dense GEMMs on one rank, summed over all layers: what one round of tiles computes in
+    turn. Query, key and value together, the output projection (two more of latent attention), up and down."""
+    depth = 0.0
+    for group in model.attention:
+        latents = group.q_lora_rank + group.kv_lora_rank
+        depth += group.layers * (model.hidden + latents + group.n_heads * group.value_head_dim / tp)
+    for mlp in model.mlp:
+        width = mlp.intermediate if mlp.kind == "dense" else mlp.shared_intermediate
+        if width:
+            depth += mlp.layers * (model.hidden + width / tp)
+    return depth
 
 
 def _moe_layers(model: ModelSpec) -> list[MlpGroup]:

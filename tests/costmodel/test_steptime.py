@@ -176,3 +176,56 @@ def test_pipeline_stages_add_hand_overs_only() -> None:
 def test_rounded_max_lies_between_the_maximum_and_the_sum(first: float, second: float) -> None:
     value = float(rounded_max(first, second, 2.0))
     assert max(first, second) * (1 - 1e-9) <= value <= (first + second) * (1 + 1e-9)
+
+
+def part_s(deployment: Deployment, part: str, tokens: int = 1) -> float:
+    return {label: seconds for label, seconds, _ in step_time_parts(deployment, tokens=tokens)}[part]
+
+
+def test_matrices_cut_small_compute_less_efficiently() -> None:
+    whole, cut = (part_s(deployed(tp=tp, weight_dtype="fp8"), "dense GEMMs", 1024) for tp in (2, 8))
+    assert cut > whole / 4 * 1.05
+    assert part_s(deployed(weight_dtype="fp8"), "dense GEMMs", 2048) < 2 * whole
+
+
+def test_steps_longer_than_captured_graphs_pay_for_launches_in_vllm() -> None:
+    tables = step_time_tables(deployed())
+    per_token = int(tables.tokens_ps[512] - tables.tokens_ps[511])
+    assert tables.tokens_ps[513] - tables.tokens_ps[512] > 10 * per_token
+    assert tables.prefill_step_ps == 0
+
+
+def test_any_prefill_pays_for_launches_where_graphs_are_of_decode_steps_only() -> None:
+    tables = step_time_tables(deployed(engine="sglang"))
+    assert tables.prefill_step_ps > 0
+    assert tables.tokens_ps[513] - tables.tokens_ps[512] < tables.prefill_step_ps / 10
+
+
+def test_quantised_activations_cost_kernels_of_their_own() -> None:
+    formats = ("bf16", "fp8", "w4a16")
+    host = {dtype: part_s(deployed(weight_dtype=dtype), "host, per layer") for dtype in formats}
+    assert host["fp8"] > host["bf16"] == host["w4a16"]
+
+
+def test_fp8_experts_scaled_by_block_are_slower_than_scaled_by_matrix() -> None:
+    keys = {
+        name: constant_keys(deployed(model, engine=engine, tp=8, **knobs)).expert
+        for name, model, engine, knobs in (
+            ("by matrix", "Mixtral-8x7B", "tensorrt-llm", {"weight_dtype": "fp8"}),
+            ("by block", "DeepSeek-R1", "tensorrt-llm", {}),
+            ("elsewhere", "Mixtral-8x7B", "vllm", {"weight_dtype": "fp8"}),
+        )
+    }
+    assert keys == {"by matrix": "fp8", "by block": "fp8_block", "elsewhere": "fp8_block"}
+
+
+def test_an_fp8_cache_is_read_slower_than_its_bytes_ask_in_vllm() -> None:
+    bf16, fp8 = (step_time_tables(deployed(kv_dtype=dtype)).context_ps[1] for dtype in ("bf16", "fp8"))
+    assert bf16 / 2 < fp8 < bf16
+
+
+def test_an_exchange_between_few_ranks_is_shorter() -> None:
+    def exchange_s(ranks: int) -> float:
+        return part_s(deployed("gpt-oss-120b", tp=1, dp=ranks, ep=ranks), "all-to-all")
+
+    assert exchange_s(2) < exchange_s(4) < exchange_s(8) < 4 * exchange_s(2)

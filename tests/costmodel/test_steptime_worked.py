@@ -22,7 +22,8 @@ def by_hand_s() -> float:
     share = hopper["bandwidth_share"]
 
     params = LAYERS * (2 * HIDDEN * HEADS * HEAD + 2 * HIDDEN * KV_HEADS * HEAD + 3 * HIDDEN * FFN) / 2
-    flop_s = 2 * params * (TOKENS + common["gemm_half_tokens"])
+    depth = LAYERS * (HIDDEN + HEADS * HEAD / 2 + HIDDEN + FFN / 2)
+    flop_s = 2 * (params * TOKENS + common["gemm_tile_area"] * 1e6 * hopper["tile_scale"] * depth)
     flop_s /= c["gemm_efficiency"]["fp8"] * host["gemm_scale"] * hopper["gemm_scale"] * PEAK_FP8
     byte_s = params / (share * BANDWIDTH)
     q = common["roofline_power"]
@@ -35,9 +36,12 @@ def by_hand_s() -> float:
 
     reduce_s = link["latency_us"] * host["collective_scale"] * hopper["link_latency_scale"] * 1e-6
     reduce_s += TOKENS * HIDDEN * 2 / (link["bandwidth_share"] * hopper["link_bandwidth_scale"] * LINK)
+    moved = LAYERS * (8 * HIDDEN + (4 * HEADS + 4 * 2 * KV_HEADS) * HEAD / 2 + 6 * FFN / 2) * 2
+    moved_s = TOKENS * moved / (share * common["activation_bandwidth_scale"] * BANDWIDTH)
     kv_s = CONTEXT * LAYERS * 2 * KV_HEADS * HEAD * 2 / 2 / (share * common["kv_bandwidth_scale"] * BANDWIDTH)
-    host_us = LAYERS * host["layer_us"] * hopper["host_scale"] + host["step_us"] + TOKENS * host["sequence_us"]
-    return gemm_s + head_s + 2 * LAYERS * reduce_s + kv_s + host_us * 1e-6
+    layer_us = (host["layer_us"] + host["quantised_layer_us"]) * hopper["host_scale"]
+    host_us = LAYERS * layer_us + host["step_us"] + TOKENS * host["sequence_us"]
+    return gemm_s + head_s + 2 * LAYERS * reduce_s + moved_s + kv_s + host_us * 1e-6
 
 
 def test_the_worked_step_gives_the_programs_number() -> None:

@@ -36,7 +36,7 @@ def place(*name: str) -> int:
 def test_constants_that_made_the_figures_are_found_as_far_as_their_priors_let_them() -> None:
     expected = with_values(shipped_constants(), np.array([free.prior for free in free_constants()]))
     truth = deepcopy(expected)
-    truth["common"]["gemm_half_tokens"] = 60.0
+    truth["common"]["gemm_tile_area"] *= 2.0
     truth["engine"]["vllm"]["layer_us"] *= 1.4
     found = some()
     made = replace(found, measured=found.predicted(truth))
@@ -44,12 +44,12 @@ def test_constants_that_made_the_figures_are_found_as_far_as_their_priors_let_th
     errors = [np.abs(made.log_errors(document)).mean() for document in (expected, with_values(expected, fit.values))]
     assert fit.settled
     assert errors[1] < 0.6 * errors[0]
-    layer_us, half_tokens = (
+    layer_us, tile_area = (
         fit.values[place("engine", "vllm", "layer_us")],
-        fit.values[place("common", "gemm_half_tokens")],
+        fit.values[place("common", "gemm_tile_area")],
     )
     assert expected["engine"]["vllm"]["layer_us"] * 1.05 < layer_us < truth["engine"]["vllm"]["layer_us"] * 1.05
-    assert expected["common"]["gemm_half_tokens"] * 1.05 < half_tokens < 63.0
+    assert expected["common"]["gemm_tile_area"] * 1.05 < tile_area < truth["common"]["gemm_tile_area"] * 1.05
 
 
 def test_without_figures_the_priors_stand() -> None:
@@ -149,5 +149,5 @@ def test_residuals_are_measured_over_predicted_step_times() -> None:
     table = tomllib.loads(text)
     # Steps took twice what was predicted: throughput was predicted twice too high, latencies half as long.
     assert table["measured"]["all"]["step_time"] == pytest.approx([2.0, 2.0])
-    assert table["measured"]["all"]["ttft"] == pytest.approx([2.0, 2.0])
+    assert table["measured"]["all"]["ttft_closed"] == pytest.approx([2.0, 2.0])
     assert table["extrapolated"]["all"]["step_time"] == pytest.approx([2.828, 2.828], rel=1e-3)

@@ -33,9 +33,10 @@ def test_uniform_lengths_lie_between_80_and_100_percent() -> None:
 
 
 def test_chat_lengths_keep_the_stated_mean_roughly() -> None:
-    prompts, _ = draw_lengths(load("chat"), 20_000)
+    prompts, outputs = draw_lengths(load("chat"), 20_000)
     assert 600 < prompts.mean() < 1000
     assert prompts.max() <= 1024
+    assert 1024 < (prompts + outputs).max() <= 2048
 
 
 def prediction(line: str) -> Prediction:

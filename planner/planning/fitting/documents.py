@@ -29,19 +29,24 @@ RESIDUALS_HEAD = """\
 # Measured over predicted, tenth and ninetieth percentile of rows held out of the fit (docs/validation.md). Written by
 # `manage.py fit`. measured: rows of the held-out pair itself; fitted: whole models held out; extrapolated: whole
 # accelerators held out, and widened by half again in the logarithm, as no held-out row is that far off.
+# By engine, and there apart for dense and MoE models, where enough rows were held out.
 """
 ASSUMED = {
     ("common", "roofline_power"): "knee of the roofline between FLOP time and byte time; assumed",
     ("common", "decode_attention_efficiency"): "absorbed MLA decode, share of the 16-bit peak; assumed",
+    (
+        "engine",
+        "graph_tokens",
+    ): "tokens of a step that CUDA graphs cover, prefill too; 0: decode steps only; documented",
     ("gemm_efficiency", "int8"): "as fp8; assumed",
-    ("moe_efficiency", "int8"): "as fp8; assumed",
+    ("moe_efficiency", "int8"): "as fp8 by block; assumed",
 }
 ASSUMED_TABLES = {
     "link.network": "assumed, no measured rows",
     "engine.default": "of an engine without entry: as vLLM",
     "generation.default": "hardware without entry; assumed",
 }
-FEW_ROWS = 150
+FEW_ROWS = 60
 WIDENED = 1.5
 
 
@@ -88,16 +93,19 @@ def residuals_text(found: Observations, errors: Mapping[str, Floats]) -> str:
             WIDENED,
         ),
     )
-    engines = np.array([found.setups[row].deployment.profile.name for row in found.row])
+    deployments = [found.setups[row].deployment for row in found.row]
+    engines = np.array([deployment.profile.name for deployment in deployments])
+    kinds = np.array(["moe" if deployment.model.is_moe else "dense" for deployment in deployments])
     lines = [RESIDUALS_HEAD]
     for state, held_out, basis, widened in states:
         lines += [f"[{state}]", f'basis = "{basis}"', "", f"[{state}.all]"]
         everything = np.ones(len(engines), bool)
         lines += _quantiles(found, errors[held_out], everything, widened, least=0)
-        for engine in sorted(set(engines.tolist())):
-            own = _quantiles(found, errors[held_out], engines == engine, widened, least=FEW_ROWS)
+        for engine, kind in sorted(set(zip(engines.tolist(), kinds.tolist(), strict=True))):
+            chosen = (engines == engine) & (kinds == kind)
+            own = _quantiles(found, errors[held_out], chosen, widened, least=FEW_ROWS)
             if own:
-                lines += ["", f"[{state}.engine.{engine}]", *own]
+                lines += ["", f"[{state}.engine.{engine}.{kind}]", *own]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
@@ -105,9 +113,9 @@ def residuals_text(found: Observations, errors: Mapping[str, Floats]) -> str:
 def _quantiles(
     found: Observations, errors: Floats, chosen: NDArray[np.bool_], widened: float, *, least: int
 ) -> list[str]:
-    is_ttft = np.char.startswith(found.metric, "ttft")
+    is_ttft, is_open = np.char.startswith(found.metric, "ttft"), found.metric == "ttft_open"
     lines = []
-    for name, part in (("step_time", ~is_ttft), ("ttft", is_ttft)):
+    for name, part in (("step_time", ~is_ttft), ("ttft_closed", is_ttft & ~is_open), ("ttft_open", is_open)):
         rows = chosen & part
         if rows.sum() < max(least, 1):
             continue

@@ -66,6 +66,7 @@ class Observations:
     _ratio: Floats
     _prompt_tokens: Floats
     _shape: StepShape
+    _shape_at_knots: StepShape
     _keys: tuple[Any, ...]
     _key_of_row: NDArray[np.int64]
     _open_log_ms: Floats
@@ -108,7 +109,7 @@ class Observations:
     def _times_s(self, constants: StepConstants) -> Floats:
         """float64 [rows, 3], each of TIMES."""
         at_knots = _taken(constants, self._knot_row)
-        step_s = total_s(TOKEN_PARTS, _taken(self._shape, self._knot_row), at_knots, Load(tokens=self._knots))
+        step_s = total_s(TOKEN_PARTS, self._shape_at_knots, at_knots, Load(tokens=self._knots))
         nothing = np.zeros(len(self._tokens))
         loads = (
             (SEAT_PARTS, Load(tokens=nothing, seats=1.0)),
@@ -140,6 +141,8 @@ def observations(rows: Iterable[tuple[RowSetup, Response | OpenResponse]]) -> Ob
     is_median = np.array([figure[3] for figure in figures])[~is_open]
     ratio = np.stack([response.median_ratio for response in responses])[row[~is_open], time]
     counts = np.array([len(response.knots) for response in responses])
+    knot_row = np.repeat(np.arange(len(closed)), counts)
+    shape = _stacked([step_shape(setup.deployment) for setup, _ in closed])
     keys = [constant_keys(setup.deployment) for setup, _ in closed]
     distinct = tuple(dict.fromkeys(keys))
     open_figures = [(opened[figure[0] - len(closed)][1], figure[1]) for figure in figures if figure[0] >= len(closed)]
@@ -148,7 +151,7 @@ def observations(rows: Iterable[tuple[RowSetup, Response | OpenResponse]]) -> Ob
         row=row,
         metric=np.array([figure[1] for figure in figures]),
         measured=np.array([figure[2] for figure in figures]),
-        _knot_row=np.repeat(np.arange(len(closed)), counts),
+        _knot_row=knot_row,
         _knots=np.concatenate([response.knots for response in responses]).astype(np.float64),
         _per_knot=np.concatenate([response.per_knot for response in responses]),
         _per_part=np.stack([response.per_part for response in responses]),
@@ -158,7 +161,8 @@ def observations(rows: Iterable[tuple[RowSetup, Response | OpenResponse]]) -> Ob
         _time=time,
         _ratio=np.where(is_median, ratio, 1.0),
         _prompt_tokens=np.array([response.prompt_tokens for response in responses]),
-        _shape=_stacked([step_shape(setup.deployment) for setup, _ in closed]),
+        _shape=shape,
+        _shape_at_knots=_taken(shape, knot_row),  # the same for every document: taking it anew is half of a prediction
         _keys=distinct,
         _key_of_row=np.array([distinct.index(key) for key in keys]),
         _open_log_ms=np.log([one.tpot_ms if metric == "tpot" else one.ttft_ms for one, metric in open_figures]),

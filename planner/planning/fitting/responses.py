@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 TIMES = ("makespan", "ttft", "tpot")
 OTHER_PARTS = ("seat", "context_token", "prefill_pair", "prefill_sequence", "prefill_step")
-KNOTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
+KNOTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 513, 768, 1024, 1536, 2048, 3072, 4096)
 KNOT_RATIO = 1.4
 UNIT_PS = {
     "tokens": 10**9,

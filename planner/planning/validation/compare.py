@@ -175,8 +175,10 @@ def _interval(
     low, high = known.step_time_p10_ratio, known.step_time_p90_ratio
     if metric == "throughput":
         low, high = 1 / high, 1 / low
-    elif metric.startswith("ttft"):
+    elif metric == "ttft_open":
         low, high = known.ttft_p10_ratio, known.ttft_p90_ratio
+    elif metric.startswith("ttft"):
+        low, high = known.closed_ttft_p10_ratio, known.closed_ttft_p90_ratio
     reached = [corner for corner in corners if corner]
     return min([predicted * low, *reached]), max([predicted * high, *reached])
 

@@ -103,7 +103,6 @@ def compare_request_log(
         return [Missing("requests", name, str(problem))]
     groups = {**deployment_groups(replay.deployment), "load": "replayed arrivals", "source": "request log"}
     known = coverage(replay.deployment)
-    low, high = known.step_time_p10_ratio, known.step_time_p90_ratio
     found: list[Comparison | Missing] = []
     for latency in LATENCIES:
         measured, predicted = replay.log.measured.latency_ms(latency), replay.predicted.latency_ms(latency)
@@ -113,6 +112,11 @@ def compare_request_log(
         for label, percentile in STATISTICS.items():
             ratio = statistic(predicted, percentile) / statistic(measured, percentile)
             row_id = f"{name}: {latency} {label}"
+            low, high = (
+                (known.ttft_p10_ratio, known.ttft_p90_ratio)
+                if latency == "ttft"
+                else (known.step_time_p10_ratio, known.step_time_p90_ratio)
+            )
             covered = None if silicon else low <= 1 / ratio <= high
             found.append(Comparison("requests", row_id, ratio, covered, groups))
     return found

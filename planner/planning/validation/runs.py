@@ -32,9 +32,9 @@ from simulator.records import FINISHED
 from simulator.steptime import PS_PER_S
 
 BLOCK_TOKENS = 16
-CHAT_LENGTH_CAP = 1024
-PROMPT_CV = 1.2
-OUTPUT_CV = 1.0
+CHAT_PROMPT_CAP = 1024
+CHAT_TOTAL_CAP = 2048
+CHAT_CV = 1.2
 SEED = 1
 MOST_STATIC_TOKENS = 4_000_000
 
@@ -108,21 +108,29 @@ def draw_lengths(load: RowLoad, count: int) -> tuple[NDArray[np.int64], NDArray[
     """Prompt and output lengths as the benchmark draws them, with a fixed seed.
 
     `uniform_80_100`: whole numbers from 0.8 to 1.0 of the nominal, apart for prompt and output. `chat`: lognormal with
-    the stated mean and the spread of a chat data set (coefficient of variation 1.2 and 1.0), cut at 1024 tokens.
+    the stated means and a chat data set's long tail (coefficient of variation 1.2, an assumption), within the limits
+    by which vLLM's benchmark keeps a conversation: a prompt of 1024 tokens, 2048 with its output.
     """
     rng = np.random.default_rng(SEED)
-    pair = []
-    for mean, cv in ((load.prompt_tokens, PROMPT_CV), (load.output_tokens, OUTPUT_CV)):
-        top = max(1, int(mean))
-        if load.lengths == "uniform_80_100":
-            pair.append(uniform_tokens(max(1, math.ceil(0.8 * mean)), top, count, rng))
-        elif load.lengths == "chat":
-            spread = math.log1p(cv * cv)
-            drawn = np.rint(rng.lognormal(math.log(mean) - spread / 2, math.sqrt(spread), count))
-            pair.append(np.clip(drawn, 1, max(CHAT_LENGTH_CAP, top)).astype(np.int64))
-        else:
-            pair.append(np.full(count, max(1, round(mean)), np.int64))
-    return pair[0], pair[1]
+    means = (load.prompt_tokens, load.output_tokens)
+    match load.lengths:
+        case "uniform_80_100":
+            prompts, outputs = (
+                uniform_tokens(max(1, math.ceil(0.8 * mean)), max(1, int(mean)), count, rng) for mean in means
+            )
+        case "chat":
+            prompts, outputs = (_chat_tokens(mean, count, rng) for mean in means)
+            prompts = np.minimum(prompts, max(CHAT_PROMPT_CAP, round(means[0])))
+            outputs = np.minimum(outputs, np.maximum(CHAT_TOTAL_CAP - prompts, round(means[1])))
+        case _:
+            prompts, outputs = (np.full(count, max(1, round(mean)), np.int64) for mean in means)
+    return prompts, outputs
+
+
+def _chat_tokens(mean: float, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    spread = math.log1p(CHAT_CV * CHAT_CV)
+    drawn = np.rint(rng.lognormal(math.log(mean) - spread / 2, math.sqrt(spread), count))
+    return np.maximum(drawn, 1).astype(np.int64)
 
 
 def engine_config(
