@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from planner.teams.audit import record
 from planner.teams.models import Team, User
 from planner.webhooks import signing
 from planner.webhooks.messages import wake
@@ -32,7 +33,7 @@ def webhook_create(
 
     TargetRefused: the address may not be called. TooManyWebhooks. ValidationError: name too long.
     """
-    parse_target(url, private=settings.WEBHOOK_PRIVATE_TARGETS)
+    target = parse_target(url, private=settings.WEBHOOK_PRIVATE_TARGETS)
     Team.objects.select_for_update().get(pk=team.pk)
     if Webhook.objects.filter(team=team).count() >= MAX_PER_TEAM:
         raise TooManyWebhooks
@@ -43,16 +44,21 @@ def webhook_create(
     webhook.secret_sha256 = signing.secret_sha256(secret)
     webhook.full_clean()
     webhook.save()
+    record(team=team, actor=user, action="webhook.made", thing=webhook, details={"host": target.host})
     return webhook, signing.secret_text(secret)
 
 
-def webhook_delete(*, webhook: Webhook) -> None:
+@transaction.atomic
+def webhook_delete(*, webhook: Webhook, actor: User | None = None) -> None:
     """Ends a webhook, with what it was sent."""
+    record(team=webhook.team, actor=actor, action="webhook.deleted", thing=webhook)
     webhook.delete()
 
 
-def webhook_enable(*, webhook: Webhook) -> Webhook:
+@transaction.atomic
+def webhook_enable(*, webhook: Webhook, actor: User | None = None) -> Webhook:
     """Lets a disabled webhook be told of events again, from now on; it then has all its chances."""
+    record(team=webhook.team, actor=actor, action="webhook.enabled", thing=webhook)
     row = Webhook.objects.filter(pk=webhook.pk)
     row.update(disabled_at=None, disabled_reason="", failures=0)
     return row.get()

@@ -92,7 +92,7 @@ class WebhookItem(_OfWebhook):
     @extend_schema(**openapi.WEBHOOK_DELETE)
     def delete(self, request: Request, webhook_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
-        webhook_delete(webhook=self.webhook(webhook_id))
+        webhook_delete(webhook=self.webhook(webhook_id), actor=self.caller.user)
         return HttpResponse(status=204)
 
 
@@ -118,7 +118,7 @@ class WebhookEnable(_OfWebhook):
     @extend_schema(**openapi.WEBHOOK_ENABLE)
     def post(self, request: Request, webhook_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
-        row = webhook_enable(webhook=self.webhook(webhook_id))
+        row = webhook_enable(webhook=self.webhook(webhook_id), actor=self.caller.user)
         return answer(request, WebhookSummary(**_summary(row)))
 
 
