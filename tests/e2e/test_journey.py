@@ -1,6 +1,7 @@
 """From the first page through the form to a report, as someone new would go."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 from planner import planning
 from planner.runs.models import Run
 from planner.runs.tasks import execute_run
+from planner.web import run_view
+from planner.web.views import runs
 from tests.e2e.conftest import Visitor
-from tests.factories import PASSWORD, make_user
+from tests.factories import PASSWORD, make_run, make_user
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -42,6 +45,8 @@ def test_from_the_first_page_to_a_report(visit: Any) -> None:
     page = visitor.page
     visitor.go("/")
     assert page.get_by_role("heading", level=1).inner_text().startswith("How many GPUs")
+    page.get_by_role("link", name="Summarisation").click()
+    assert "/sign-in/?next=/scenarios/new/%3Ffrom%3Dsummarisation" in page.url
     sign_in(visitor, "newcomer@example.com", "/scenarios/new/")
     describe_small_load(page)
 
@@ -162,6 +167,7 @@ def test_what_one_person_typed_is_not_shown_to_the_next_on_the_same_computer(vis
     page.get_by_text("You were signed out.").wait_for()
     sign_in(visitor, "second@example.com", "/scenarios/new/")
     assert page.get_by_label("Name of the scenario").input_value() == "New scenario"
+    page.locator("#estimate .big").wait_for()
     assert "Secret" not in page.evaluate("JSON.stringify(sessionStorage) + JSON.stringify(localStorage)")
 
 
@@ -193,3 +199,23 @@ def test_a_run_can_be_cancelled(visit: Any) -> None:
     page.get_by_role("button", name="Cancel run").click()
     page.get_by_text("No candidate was finished.").wait_for()
     assert Run.objects.get().state == "cancelled"
+
+
+def test_a_run_says_that_no_worker_answers_and_goes_on_when_one_does(
+    visit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(make_user("down@example.com"))
+    monkeypatch.setattr(run_view, "PATIENCE", timedelta(0))
+    monkeypatch.setattr(runs, "worker_answers", lambda: False)
+    visitor = visit()
+    page = visitor.page
+    sign_in(visitor, "down@example.com", f"/runs/{run.pk}/")
+    page.get_by_text("No worker answers.").wait_for()
+    monkeypatch.setattr(runs, "worker_answers", lambda: True)
+    page.get_by_text("Waiting for a free worker.").wait_for()
+    page.get_by_role("button", name="Cancel run").focus()
+    with page.expect_response("**/progress/"):
+        pass
+    assert page.evaluate("document.activeElement.id") == "cancel-run"
+    execute_run(str(run.pk))
+    page.wait_for_url("**/reports/**", timeout=60_000)
