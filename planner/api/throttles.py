@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from django.core.cache import cache
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 from rest_framework.throttling import BaseThrottle
 
 from planner.api.access import Caller
+from planner.core.limits import WINDOW_S, count_up
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
-
-_WINDOW_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +33,7 @@ def limit_headers(request: Request) -> dict[str, str]:
     if not limits:
         return {}
     return {
-        "RateLimit-Policy": ", ".join(f'"{left.name}";q={left.allowed};w={_WINDOW_S}' for left in limits),
+        "RateLimit-Policy": ", ".join(f'"{left.name}";q={left.allowed};w={WINDOW_S}' for left in limits),
         "RateLimit": ", ".join(f'"{left.name}";r={left.remaining};t={left.reset_s}' for left in limits),
     }
 
@@ -52,20 +48,14 @@ class _Window(BaseThrottle):
         caller: Caller | None = getattr(view, "caller", None)
         if caller is None or (self.methods is not None and request.method not in self.methods):
             return True
-        self._now_s = time.time()
-        key = f"api:{self.limit_name}:{caller.key}:{int(self._now_s // _WINDOW_S)}"
-        cache.add(key, 0, timeout=2 * _WINDOW_S)
-        try:
-            count = cache.incr(key)
-        except ValueError:  # evicted in between: better one request too many than a failure
-            return True
+        count, self._reset_s = count_up(f"api:{self.limit_name}:{caller.key}")
         allowed = _per_minute(self.limit_name)
-        left = Left(self.limit_name, allowed, max(0, allowed - count), math.ceil(self.wait()))
+        left = Left(self.limit_name, allowed, max(0, allowed - count), self._reset_s)
         request.rate_limits = [*getattr(request, "rate_limits", ()), left]  # type: ignore[attr-defined]
         return count <= allowed
 
     def wait(self) -> float:
-        return math.ceil(_WINDOW_S - self._now_s % _WINDOW_S)
+        return self._reset_s
 
 
 def _per_minute(name: str) -> int:

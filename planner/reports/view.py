@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from planner.reports import confidence, evidence, fleet, headline, memory, money, names, operation, performance
-from planner.reports.parts import Chart, Fact, Figure, Table
+from planner.reports.parts import Chart, Fact, Figure, State, Table
 
 Report = Mapping[str, Any]
 
@@ -128,7 +128,7 @@ class Summary:
 
     choice: str
     label: str
-    state: str
+    state: State
     fleet: str
     usd_per_month: float | None
     difference_usd_per_month: float | None
@@ -138,7 +138,7 @@ class Summary:
     priced_at: str
 
 
-_CHOICES = {
+VERDICTS: dict[str, tuple[str, State]] = {
     "self_host": ("Self-host", "yes"),
     "self_host_only": ("Self-host", "yes"),
     "api": ("API", "dash"),
@@ -148,7 +148,7 @@ _CHOICES = {
 
 def summary(report: Report) -> Summary:
     """What a list shows of a report."""
-    label, state = _CHOICES.get(report["verdict"]["choice"], (report["verdict"]["choice"], "dash"))
+    label, state = VERDICTS.get(report["verdict"]["choice"], (report["verdict"]["choice"], "dash"))
     fleet_row = report.get("recommended")
     saving = report["verdict"].get("saving_usd_per_month")
     opponent = report["verdict"].get("against")

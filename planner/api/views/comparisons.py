@@ -21,7 +21,7 @@ from planner.planning.errors import show
 from planner.reports.compared import FEWEST, MOST, Compared, NotComparable, compared, read_refs
 from planner.reports.comparison import results
 from planner.scenarios.diff import differences
-from planner.teams.models import Scope
+from planner.teams.models import Scope, Team
 
 PATH = "/api/v1/comparisons"
 _ALLOWED = f"{FEWEST} to {MOST}, each ID, ID:3 or run:ID"
@@ -56,10 +56,10 @@ class Comparisons(ApiView):
             raise ApiProblem(wrong, fault.detail, errors=[fault]) from None
         except KeyError as missing:
             raise NotFound(f"The team has no {missing.args[0]}.") from None
-        return answer(request, _comparison(sides))
+        return answer(request, _comparison(self.caller.team, sides))
 
 
-def _comparison(sides: Sequence[Compared]) -> Comparison:
+def _comparison(team: Team, sides: Sequence[Compared]) -> Comparison:
     of = ",".join(str(side.ref) for side in sides)
     query = urlencode({"of": of}, safe=",:")
     return Comparison(
@@ -73,7 +73,7 @@ def _comparison(sides: Sequence[Compared]) -> Comparison:
             for row in results([side.report for side in sides])
         ],
         link=f"{PATH}?{query}",
-        page=f"/compare/?{query}",
+        page=f"/compare/?{query}&team={team.pk}",
     )
 
 

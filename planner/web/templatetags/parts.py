@@ -8,6 +8,7 @@ from planner.reports import names, numbers
 from planner.reports.glossary import GLOSSARY
 from planner.reports.marks import WIDTH, Mark
 from planner.reports.parts import Chart, Fact, Figure, How, State, Table
+from planner.scenarios.selectors import person
 from planner.web.pictures import Picture
 
 register = template.Library()
@@ -15,6 +16,7 @@ register = template.Library()
 register.filter("gpu_name", names.gpu)
 register.filter("model_name", names.model)
 register.filter("provider_name", names.provider)
+register.filter("person", person)
 
 ICONS: dict[State, str] = {"yes": "check", "no": "x", "dash": "dash", "clock": "clock", "run": "run", "": ""}
 _COUNTER = "_staircase_tips"

@@ -18,8 +18,7 @@ from planner.scenarios.selectors import scenarios_of
 from planner.web.access import Visit, for_team, must_run, page, visit_of
 from planner.web.listing import ScenarioRow, scenario_rows
 from planner.web.starts import start_cards
-
-SHOWN = 25
+from planner.web.views.scenarios import listing
 
 
 @require_GET
@@ -32,12 +31,11 @@ def home(request: HttpRequest) -> HttpResponse:
     if visit is None:
         run = sample_done()
         return page(request, "pages/home.html", None, context | _report_of(run, reverse("sample")))
-    rows = scenario_rows(scenarios_of(visit.team)[:SHOWN])
-    context |= {"rows": rows, "total": scenarios_of(visit.team).count(), "section": "scenarios"}
-    if len(rows) < 2:
-        context |= _first_report(rows)
-        return page(request, "pages/home.html", visit, context)
-    return page(request, "pages/scenarios.html", visit, context)
+    rows = scenario_rows(scenarios_of(visit.team)[:2])
+    if len(rows) == 2:
+        return listing(request)
+    context |= {"rows": rows, "section": "scenarios"} | _first_report(rows)
+    return page(request, "pages/home.html", visit, context)
 
 
 def _first_report(rows: list[ScenarioRow]) -> dict[str, Any]:

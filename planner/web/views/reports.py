@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 from planner.reports.csv_text import csv_of_table
 from planner.reports.export_xlsx import MEDIA_TYPE as XLSX
 from planner.reports.export_xlsx import report_xlsx
+from planner.reports.moved_prices import moved_prices
 from planner.reports.sheet import sheet_view
 from planner.reports.tables import LABELS, TABLES
 from planner.reports.view import report_view, summary
@@ -35,6 +36,7 @@ def report(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpRespons
         "report": report_view(content, timezone.now().date()),
         "summary": summary(content),
         "sliders": sliders_of(content),
+        "moved_prices": moved_prices(content, timezone.now().date()),
         "tables": LABELS.items(),
     }
     return page(request, "pages/report.html", visit, _frame(run) | context)
@@ -106,6 +108,7 @@ def _frame(run: Run) -> dict[str, Any]:
     return frame | {
         "scenario": version.scenario,
         "version": version,
+        "moved_number": version.number,
         "next_number": newest + 1,
         "newer_version": newest if newest != version.number else None,
     }

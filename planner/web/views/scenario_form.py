@@ -25,8 +25,10 @@ from planner.runs.services import run_submit
 from planner.scenarios.models import Scenario, ScenarioVersion
 from planner.scenarios.selectors import scenario_get, version_newest
 from planner.scenarios.services import VersionConflict, scenario_create, scenario_edit
+from planner.scenarios.upkeep import copy_name
 from planner.web.access import Visit, for_team, must_edit, page
 from planner.web.catalog_lists import choices, with_own
+from planner.web.differences import conflict_table
 from planner.web.drafts import (
     DraftTooLarge,
     Edited,
@@ -105,10 +107,18 @@ def edit(request: HttpRequest, visit: Visit, scenario_id: uuid.UUID) -> HttpResp
     if sent.parsed is None or sent.fixing:
         _keep(visit, sent, desk)
         return _form(request, visit, sent.values, sent, desk)
+    if request.POST.get("save") == "copy":
+        own = sent.parsed.model_copy(update={"name": copy_name(sent.parsed.name)})
+        return _to_run(request, _create_and_run(visit, own, desk.draft_id))
     try:
         run = _edit_and_run(visit, scenario, sent.parsed, base_number, note, desk.draft_id)
     except VersionConflict as conflict:
-        desk.editing.update(conflict=conflict.newest, base_number=conflict.newest.number)
+        _keep(visit, sent, desk)
+        desk.editing.update(
+            conflict=conflict.newest,
+            base_number=conflict.newest.number,
+            clash=conflict_table(scenario, base_number, conflict.newest, sent.parsed),
+        )
         return _form(request, visit, sent.values, sent, desk, status=409)
     return _to_run(request, run)
 

@@ -16,7 +16,7 @@ NOW_S = 1_796_000_400.0
 
 @pytest.fixture(autouse=True)
 def clock() -> Iterator[mock.Mock]:
-    with mock.patch("planner.api.throttles.time.time", return_value=NOW_S) as at:
+    with mock.patch("planner.core.limits.time.time", return_value=NOW_S) as at:
         yield at
 
 

@@ -10,9 +10,12 @@ from django.utils import timezone
 
 from planner import planning
 from planner.datasets.models import Trace, TraceUpload
+from planner.reports.models import ShareLink
+from planner.reports.share_links import share_link_create
 from planner.runs.models import Run, State
 from planner.runs.services import run_submit
-from planner.scenarios.models import Scenario
+from planner.scenarios.models import Comment, Scenario
+from planner.scenarios.upkeep import comment_add
 from planner.teams.invitations import invitation_create
 from planner.teams.models import ApiToken, Invitation, LinkToken, Role, User
 from planner.teams.services import link_token_create, token_create
@@ -50,6 +53,9 @@ class Office:
     invitation: Invitation
     token: ApiToken
     link_token: LinkToken
+    share: ShareLink
+    share_secret: str
+    comment: Comment
 
 
 def make_office() -> Office:
@@ -63,6 +69,7 @@ def make_office() -> Office:
     queued = run_submit(team=team, user=owner, parsed=parsed_scenario(seed=2))
     texts = form_data(name="Half typed")
     draft = draft_save(team=team, user=owner, draft_id=uuid.uuid4(), values=texts)
+    share, secret = share_link_create(run=done, user=owner)
     colleague = add_member(team, Role.VIEWER)
     return Office(
         owner=owner,
@@ -78,6 +85,9 @@ def make_office() -> Office:
         invitation=invitation_create(team=team, actor=owner, role=Role.VIEWER)[0],
         token=token_create(team=team, user=owner, scope="read", of_team=True)[0],
         link_token=link_token_create(team=team, user=owner)[0],
+        share=share,
+        share_secret=secret,
+        comment=comment_add(scenario=version.scenario, user=owner, text="First."),
     )
 
 

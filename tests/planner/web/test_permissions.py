@@ -22,6 +22,9 @@ OF_A_TEAM: dict[str, Address] = {
     "workbook": lambda office: f"/reports/{office.done.pk}/report.xlsx",
     "csv": lambda office: f"/reports/{office.done.pk}/tables/candidates.csv",
     "what if": lambda office: f"/reports/{office.done.pk}/what-if/",
+    "diff": lambda office: f"/scenarios/{office.scenario.pk}/diff/?from=1",
+    "compare": lambda office: f"/compare/?of={office.scenario.pk},run:{office.queued.pk}",
+    "share": lambda office: f"/reports/{office.done.pk}/share/",
 }
 FOR_EDITORS: dict[str, Address] = {
     "new": lambda office: "/scenarios/new/",
@@ -40,6 +43,13 @@ POSTS: dict[str, Address] = {
     "discard a draft": lambda office: f"/scenarios/drafts/{office.draft.pk}/discard/",
     "forget an upload": lambda office: f"/traces/uploads/{office.upload.pk}/forget/",
     "delete a trace": lambda office: f"/traces/{office.trace.pk}/delete/",
+    "tags": lambda office: f"/scenarios/{office.scenario.pk}/tags/",
+    "archive": lambda office: f"/scenarios/{office.scenario.pk}/archive/",
+    "copy": lambda office: f"/scenarios/{office.scenario.pk}/copy/",
+    "comment": lambda office: f"/scenarios/{office.scenario.pk}/comments/",
+    "delete a comment": lambda office: f"/scenarios/{office.scenario.pk}/comments/{office.comment.pk}/delete/",
+    "make a share link": lambda office: f"/reports/{office.done.pk}/share/",
+    "revoke a share link": lambda office: f"/reports/{office.done.pk}/share/{office.share.pk}/revoke/",
 }
 LISTS: dict[str, Address] = {
     "scenarios": lambda office: "/scenarios/",
@@ -78,7 +88,15 @@ OF_OTHERS = (
     "draft",
     "forget an upload",
     "delete a trace",
+    "tags",
+    "archive",
+    "copy",
+    "comment",
+    "delete a comment",
+    "make a share link",
+    "revoke a share link",
 )
+
 FOR_EVERYONE: dict[str, Address] = {"home": lambda office: "/", "lab": lambda office: "/lab/"}
 
 
