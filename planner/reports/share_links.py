@@ -1,15 +1,17 @@
 """Read-only links to one report: made, listed and revoked by the team, opened by anyone who has the address."""
 
-import hashlib
 import secrets
 from datetime import timedelta
 
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from planner.reports.models import ShareLink
 from planner.runs.models import Run, State
+from planner.teams.audit import record
+from planner.teams.hashing import sha256_of
 from planner.teams.models import Team, User
 
 LONGEST_DAYS = 366
@@ -17,6 +19,7 @@ USUAL_DAYS = 30
 LAST_USED_STEP = timedelta(minutes=1)
 
 
+@transaction.atomic
 def share_link_create(
     *, run: Run, user: User, name: str = "", expires_in_days: int = USUAL_DAYS
 ) -> tuple[ShareLink, str]:
@@ -31,9 +34,11 @@ def share_link_create(
     secret = secrets.token_urlsafe(32)
     expires_at = timezone.now() + timedelta(days=expires_in_days)
     link = ShareLink(team=run.team, run=run, name=name, created_by=user, expires_at=expires_at)
-    link.secret_sha256 = _sha256(secret)
+    link.secret_sha256 = sha256_of(secret)
     link.full_clean()
     link.save()
+    details = {"for": name, "until": f"{expires_at:%Y-%m-%d}"}
+    record(team=run.team, actor=user, action="share_link.made", thing=run, kind="report", details=details)
     return link, secret
 
 
@@ -45,7 +50,7 @@ def share_link_path(secret: str) -> str:
 def share_link_open(secret: str) -> ShareLink | None:
     """The living link of this secret with its run, its use noted; None when there is none (no reason is given away)."""
     now = timezone.now()
-    living = ShareLink.objects.filter(secret_sha256=_sha256(secret), revoked_at=None, expires_at__gt=now)
+    living = ShareLink.objects.filter(secret_sha256=sha256_of(secret), revoked_at=None, expires_at__gt=now)
     link = living.select_related("run").first()
     if link is not None:  # at most one write a minute
         unseen = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_STEP)
@@ -53,9 +58,12 @@ def share_link_open(secret: str) -> ShareLink | None:
     return link
 
 
-def share_link_revoke(*, link: ShareLink) -> None:
+@transaction.atomic
+def share_link_revoke(*, link: ShareLink, user: User | None) -> None:
     """Ends a link at once; ending it twice changes nothing."""
-    ShareLink.objects.filter(pk=link.pk, revoked_at=None).update(revoked_at=timezone.now())
+    if ShareLink.objects.filter(pk=link.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        details = {"for": link.name}
+        record(team=link.team, actor=user, action="share_link.revoked", thing=link.run, kind="report", details=details)
 
 
 def share_links_of(team: Team, run: Run | None = None) -> QuerySet[ShareLink]:
@@ -63,8 +71,3 @@ def share_links_of(team: Team, run: Run | None = None) -> QuerySet[ShareLink]:
     links = ShareLink.objects.filter(team=team, revoked_at=None).select_related("created_by", "run")
     links = links.defer("run__body", "run__report", "run__partial")
     return (links if run is None else links.filter(run=run)).order_by("-created_at", "pk")
-
-
-def _sha256(secret: str) -> str:
-    """A plain hash is enough for a secret of 256 random bits."""
-    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

@@ -9,6 +9,7 @@ from planner import planning
 from planner.scenarios.models import Scenario, ScenarioVersion
 from planner.scenarios.search import words_of
 from planner.scenarios.selectors import version_newest
+from planner.teams.audit import Detail, record
 from planner.teams.models import Team, User
 
 DOUBLE_CLICK = timedelta(seconds=10)
@@ -34,7 +35,9 @@ def scenario_create(*, team: Team, user: User | None, parsed: planning.Scenario,
     scenario = Scenario(team=team, name=parsed.name, created_by=user)
     scenario.full_clean()
     scenario.save()
-    return _add_version(scenario, 1, user, parsed, note)
+    version = _add_version(scenario, 1, user, parsed, note)
+    record(team=team, actor=user, action="scenario.saved", thing=scenario)
+    return version
 
 
 def _just_made(team: Team, user: User, parsed: planning.Scenario) -> ScenarioVersion | None:
@@ -60,7 +63,10 @@ def scenario_edit(
     scenario.name = parsed.name
     scenario.full_clean()
     scenario.save(update_fields=["name"])
-    return _add_version(scenario, newest.number + 1, user, parsed, note)
+    version = _add_version(scenario, newest.number + 1, user, parsed, note)
+    details: dict[str, Detail] = {"version": version.number, "note": note}
+    record(team=scenario.team, actor=user, action="scenario.edited", thing=scenario, details=details)
+    return version
 
 
 def _add_version(

@@ -10,8 +10,9 @@ from planner import planning
 from planner.planning.errors import show
 from planner.scenarios.models import MAX_TAG_CHARACTERS, Comment, Scenario, ScenarioTag, ScenarioVersion
 from planner.scenarios.search import words_of
-from planner.scenarios.selectors import version_newest
+from planner.scenarios.selectors import person, version_newest
 from planner.scenarios.services import scenario_create
+from planner.teams.audit import Detail, record
 from planner.teams.models import Role, Team, User
 from planner.teams.rules import Action, allows, role_of
 
@@ -21,7 +22,7 @@ MAX_NAME_CHARACTERS = 200
 
 
 @transaction.atomic
-def scenario_tag(*, scenario: Scenario, names: Iterable[str]) -> list[str]:
+def scenario_tag(*, scenario: Scenario, user: User | None, names: Iterable[str]) -> list[str]:
     """Gives the scenario these tags and no others; returns them as stored: trimmed, small letters, in order.
 
     ValidationError: more than 20, or one longer than 40 characters or with a comma or a control character.
@@ -38,17 +39,23 @@ def scenario_tag(*, scenario: Scenario, names: Iterable[str]) -> list[str]:
     ScenarioTag.objects.bulk_create(ScenarioTag(scenario=scenario, name=name) for name in wanted)
     scenario.words = words_of(scenario)
     scenario.save(update_fields=["words"])
+    details = {"tags": ", ".join(wanted)}
+    record(team=scenario.team, actor=user, action="scenario.tagged", thing=scenario, details=details)
     return wanted
 
 
-def scenario_archive(*, scenario: Scenario) -> None:
+@transaction.atomic
+def scenario_archive(*, scenario: Scenario, user: User | None) -> None:
     """Puts the scenario away: it leaves the list and stays readable. Doing it twice changes nothing."""
-    Scenario.objects.filter(pk=scenario.pk, archived_at=None).update(archived_at=timezone.now())
+    if Scenario.objects.filter(pk=scenario.pk, archived_at=None).update(archived_at=timezone.now()):
+        record(team=scenario.team, actor=user, action="scenario.archived", thing=scenario)
 
 
-def scenario_unarchive(*, scenario: Scenario) -> None:
+@transaction.atomic
+def scenario_unarchive(*, scenario: Scenario, user: User | None) -> None:
     """Brings an archived scenario back to the list."""
-    Scenario.objects.filter(pk=scenario.pk).update(archived_at=None)
+    if Scenario.objects.filter(pk=scenario.pk, archived_at__isnull=False).update(archived_at=None):
+        record(team=scenario.team, actor=user, action="scenario.brought_back", thing=scenario)
 
 
 def comment_add(*, scenario: Scenario, user: User, text: str) -> Comment:
@@ -59,10 +66,14 @@ def comment_add(*, scenario: Scenario, user: User, text: str) -> Comment:
     return comment
 
 
+@transaction.atomic
 def comment_delete(*, comment: Comment, user: User) -> None:
     """Takes a comment back. PermissionDenied: it is someone else's, and the user does not own the team."""
     if comment.created_by_id != user.pk and role_of(user, comment.scenario.team) != Role.OWNER:
         raise PermissionDenied("Only who wrote a comment, or an owner of the team, can delete it.")
+    details = {"by": person(comment.created_by), "said": f"{comment.created_at:%Y-%m-%d %H:%M}"}
+    scenario = comment.scenario
+    record(team=scenario.team, actor=user, action="comment.deleted", thing=scenario, details=details)
     comment.delete()
 
 
@@ -71,23 +82,30 @@ def _plain(text: str) -> str:
     return "".join(c for c in text.replace("\r\n", "\n") if c == "\n" or c.isprintable()).strip()
 
 
+@transaction.atomic
 def scenario_copy(*, version: ScenarioVersion, team: Team, user: User, name: str | None = None) -> ScenarioVersion:
     """Saves a version's content as version 1 of a new scenario of `team`; nothing else goes along.
 
     Without a name, a copy within the team is called "… (copy)" and one to another team keeps its name.
-    PermissionDenied: the user may not write there. planning.ScenarioInvalid: what was saved under an earlier catalog
-    or schema is no longer valid, or the name is too long. ValidationError: the note is too long.
+    The caller has seen to it that the user may save in the version's own team. PermissionDenied: not in `team`.
+    planning.ScenarioInvalid: what was saved under an earlier catalog or schema is no longer valid, or the name is too
+    long. ValidationError: the note is too long.
     """
-    if not allows(role_of(user, team), Action.EDIT):
-        raise PermissionDenied("You may not save scenarios in that team.")
     same_team = version.scenario.team_id == team.pk
+    if not same_team and not allows(role_of(user, team), Action.EDIT):
+        raise PermissionDenied("You may not save scenarios in that team.")
     document = version.document
     if name is not None:
         document["name"] = name
     elif same_team:
         document["name"] = copy_name(document["name"])
     note = f"Copy of version {version.number} of {version.scenario.name}"
-    return scenario_create(team=team, user=user, parsed=planning.parse_scenario(document), note=note)
+    copy = scenario_create(team=team, user=user, parsed=planning.parse_scenario(document), note=note)
+    if not same_team:  # the other team's log says that it was saved; this one's, that it left
+        scenario = version.scenario
+        details: dict[str, Detail] = {"version": version.number, "to": team.name}
+        record(team=scenario.team, actor=user, action="scenario.copied_away", thing=scenario, details=details)
+    return copy
 
 
 def copy_name(name: str) -> str:

@@ -14,8 +14,8 @@ from planner.scenarios.diff import Difference, differences
 from planner.scenarios.models import Scenario, ScenarioVersion
 from planner.scenarios.selectors import person
 from planner.web.forms.labels import CHOICE_LABELS
-from planner.web.forms.layout import SECTIONS, items
 from planner.web.forms.schema import field_schema
+from planner.web.forms.sections import SECTIONS, items
 
 PARTS = {section.id: section.title for section in SECTIONS} | {"billing": "Billing, dates and seed"}
 GENERAL = "General"

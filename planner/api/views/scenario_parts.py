@@ -98,7 +98,7 @@ class ScenarioArchive(ScenarioView):
         read_query(request, NoQuery)
         scenario = self.scenario(scenario_id)
         check_if_match(request, version_newest(scenario))
-        scenario_archive(scenario=scenario)
+        scenario_archive(scenario=scenario, user=self.caller.user)
         return HttpResponse(status=204)
 
     @extend_schema(**openapi.UNARCHIVE)
@@ -106,7 +106,7 @@ class ScenarioArchive(ScenarioView):
         read_query(request, NoQuery)
         scenario = self.scenario(scenario_id)
         check_if_match(request, version_newest(scenario))
-        scenario_unarchive(scenario=scenario)
+        scenario_unarchive(scenario=scenario, user=self.caller.user)
         return HttpResponse(status=204)
 
 
@@ -128,7 +128,7 @@ class ScenarioTags(ScenarioView):
         wanted = read_body(request, Tags)
         check_if_match(request, version_newest(scenario))
         try:
-            return answer(request, Tags(tags=scenario_tag(scenario=scenario, names=wanted.tags)))
+            return answer(request, Tags(tags=scenario_tag(scenario=scenario, user=self.caller.user, names=wanted.tags)))
         except ValidationError as error:
             raise refused(error, "tags") from None
 

@@ -81,7 +81,7 @@ class ScenarioList(ListView):
                 team, user = self.caller.team, self.caller.user
                 version = scenario_create(team=team, user=user, parsed=parsed, note=wanted.note)
                 if wanted.tags:
-                    scenario_tag(scenario=version.scenario, names=wanted.tags)
+                    scenario_tag(scenario=version.scenario, user=user, names=wanted.tags)
         except ValidationError as error:
             raise refused(error, "tags") from None
         return created(request, version.scenario, version)

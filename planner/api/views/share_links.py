@@ -73,7 +73,7 @@ class ShareLinkItem(ApiView):
     @extend_schema(**openapi.SHARE_LINK_REVOKE)
     def delete(self, request: Request, share_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
-        share_link_revoke(link=self._link(share_id))
+        share_link_revoke(link=self._link(share_id), user=self.caller.user)
         return HttpResponse(status=204)
 
     def _link(self, share_id: UUID) -> ShareLink:

@@ -22,7 +22,7 @@ from planner.web.views.scenarios import listing
 
 
 @require_GET
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: HttpRequest) -> HttpResponseBase:
     """A stranger sees the question and the sample; a member the team's scenarios, with the sample's report on top
     while there is nothing else."""
     visit = visit_of(request)

@@ -32,7 +32,7 @@ def tags(request: HttpRequest, visit: Visit, scenario_id: uuid.UUID) -> HttpResp
     scenario = scenario_of(visit, scenario_id)
     must_edit(visit)
     try:
-        scenario_tag(scenario=scenario, names=request.POST.get("tags", "").split(","))
+        scenario_tag(scenario=scenario, user=visit.user, names=request.POST.get("tags", "").split(","))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect("scenario", scenario_id=scenario_id)
@@ -45,10 +45,10 @@ def archive(request: HttpRequest, visit: Visit, scenario_id: uuid.UUID) -> HttpR
     scenario = scenario_of(visit, scenario_id)
     must_edit(visit)
     if request.POST.get("back"):
-        scenario_unarchive(scenario=scenario)
+        scenario_unarchive(scenario=scenario, user=visit.user)
         messages.success(request, "It is back in the list.")
     else:
-        scenario_archive(scenario=scenario)
+        scenario_archive(scenario=scenario, user=visit.user)
         messages.success(request, "It is archived: out of the list, with everything kept.")
     return redirect("scenario", scenario_id=scenario_id)
 

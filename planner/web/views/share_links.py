@@ -58,7 +58,7 @@ def revoke(request: HttpRequest, visit: Visit, run_id: uuid.UUID, share_id: uuid
         link = owned_get(ShareLink, visit.team, share_id)
     except ShareLink.DoesNotExist as missing:
         raise Http404 from missing
-    share_link_revoke(link=link)
+    share_link_revoke(link=link, user=visit.user)
     messages.success(request, f"The link “{link}” shows nothing any more.")
     return redirect("share", run_id=run.pk)
 

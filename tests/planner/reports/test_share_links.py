@@ -53,9 +53,9 @@ def test_a_link_ends_when_it_expires(user: User, done: Run) -> None:
 
 def test_a_link_ends_when_it_is_revoked(user: User, done: Run) -> None:
     link, secret = share_link_create(run=done, user=user)
-    share_link_revoke(link=link)
+    share_link_revoke(link=link, user=user)
     first = ShareLink.objects.get().revoked_at
-    share_link_revoke(link=link)
+    share_link_revoke(link=link, user=user)
     assert ShareLink.objects.get().revoked_at == first
     assert share_link_open(secret) is None
     assert list(share_links_of(team_of(user))) == []

@@ -16,6 +16,7 @@ from planner.scenarios.upkeep import (
     scenario_tag,
     scenario_unarchive,
 )
+from planner.teams.audit import audit_events_of
 from planner.teams.models import Role, User
 from tests.factories import add_member, make_scenario, make_user, parsed_scenario, team_of
 
@@ -26,24 +27,27 @@ def found(user: User, search: str) -> list[str]:
 
 def test_tags_are_trimmed_small_and_once(user: User) -> None:
     scenario = make_scenario(user).scenario
-    assert scenario_tag(scenario=scenario, names=[" Budget  2027 ", "budget 2027", "", "EU"]) == ["budget 2027", "eu"]
-    assert scenario_tag(scenario=scenario, names=["eu"]) == ["eu"]
+    assert scenario_tag(scenario=scenario, user=user, names=[" Budget  2027 ", "budget 2027", "", "EU"]) == [
+        "budget 2027",
+        "eu",
+    ]
+    assert scenario_tag(scenario=scenario, user=user, names=["eu"]) == ["eu"]
     assert tags_of(team_of(user)) == ["eu"]
 
 
 @pytest.mark.parametrize("names", [["x" * 41], ["a,b"], ["a\x00b"], [str(n) for n in range(21)]])
 def test_tags_that_are_no_tags_are_refused(user: User, names: list[str]) -> None:
     scenario = make_scenario(user).scenario
-    scenario_tag(scenario=scenario, names=["kept"])
+    scenario_tag(scenario=scenario, user=user, names=["kept"])
     with pytest.raises(ValidationError):
-        scenario_tag(scenario=scenario, names=names)
+        scenario_tag(scenario=scenario, user=user, names=names)
     assert tags_of(team_of(user)) == ["kept"]
 
 
 def test_the_list_takes_one_tag(user: User) -> None:
     one = make_scenario(user, name="One").scenario
     make_scenario(user, name="Two")
-    scenario_tag(scenario=one, names=["eu", "chat"])
+    scenario_tag(scenario=one, user=user, names=["eu", "chat"])
     assert list(scenarios_of(team_of(user), tag="eu")) == [one]
     assert not scenarios_of(team_of(user), tag="us").exists()
 
@@ -58,7 +62,7 @@ def test_every_word_of_a_search_must_be_found(user: User) -> None:
         base_number=1,
         note="after the March peak",
     )
-    scenario_tag(scenario=first.scenario, names=["Zürich"])
+    scenario_tag(scenario=first.scenario, user=user, names=["Zürich"])
     for search in ("support", "SUPPORT march", "llama-3.1-8b chat", "h100 zürich", "  "):
         assert "Support Chat" in found(user, search), search
     assert found(user, "support batch") == []
@@ -67,13 +71,13 @@ def test_every_word_of_a_search_must_be_found(user: User) -> None:
 
 def test_an_archived_scenario_leaves_the_list_and_comes_back(user: User) -> None:
     scenario = make_scenario(user).scenario
-    scenario_archive(scenario=scenario)
+    scenario_archive(scenario=scenario, user=user)
     first = Scenario.objects.get(pk=scenario.pk).archived_at
-    scenario_archive(scenario=scenario)
+    scenario_archive(scenario=scenario, user=user)
     assert Scenario.objects.get(pk=scenario.pk).archived_at == first
     assert list(scenarios_of(team_of(user))) == []
     assert list(scenarios_of(team_of(user), archived=True)) == [scenario]
-    scenario_unarchive(scenario=scenario)
+    scenario_unarchive(scenario=scenario, user=user)
     assert list(scenarios_of(team_of(user))) == [scenario]
 
 
@@ -120,7 +124,7 @@ def test_a_copy_within_the_team_is_called_so(user: User) -> None:
 
 def test_a_copy_to_another_team_takes_the_content_alone(user: User) -> None:
     version = make_scenario(user, name="Chat")
-    scenario_tag(scenario=version.scenario, names=["secret"])
+    scenario_tag(scenario=version.scenario, user=user, names=["secret"])
     comment_add(scenario=version.scenario, user=user, text="only for us")
     there = team_of(make_user())
     there.memberships.create(user=user, role=Role.EDITOR)
@@ -152,3 +156,26 @@ def test_a_copy_can_be_named_within_bounds(user: User) -> None:
 def test_someone_who_has_left_is_named_so(user: User) -> None:
     assert person(user) == user.email
     assert person(None) == "someone who has left"
+
+
+def test_the_audit_log_has_who_did_what(user: User) -> None:
+    scenario = make_scenario(user, name="Chat").scenario
+    scenario_edit(scenario=scenario, user=user, parsed=parsed_scenario(name="Chat", seed=2), base_number=1, note="seed")
+    scenario_tag(scenario=scenario, user=user, names=["eu"])
+    scenario_archive(scenario=scenario, user=user)
+    scenario_unarchive(scenario=scenario, user=user)
+    scenario_unarchive(scenario=scenario, user=user)
+    there = team_of(make_user())
+    there.memberships.create(user=user, role=Role.EDITOR)
+    scenario_copy(version=scenario.versions.latest("number"), team=there, user=user)
+    rows = [row for row in audit_events_of(team_of(user)) if row.object_kind == "scenario"]
+    assert [row.action for row in reversed(rows)] == [
+        "scenario.saved",
+        "scenario.edited",
+        "scenario.tagged",
+        "scenario.archived",
+        "scenario.brought_back",
+        "scenario.copied_away",
+    ]
+    assert rows[-2].details == {"version": 2, "note": "seed"}
+    assert [row.action for row in audit_events_of(there) if row.object_kind == "scenario"] == ["scenario.saved"]

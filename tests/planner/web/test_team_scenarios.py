@@ -1,7 +1,8 @@
 """What a team does with saved scenarios on their pages: search, tags, archive, comments, copies, reruns, conflicts."""
 
+import itertools
 import json
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from django.db import connection
@@ -18,16 +19,20 @@ from tests.planner.reports.example import example
 from tests.planner.web.support import Office, form_data, make_office, signed_in
 
 pytestmark = pytest.mark.django_db
+_seconds = itertools.count()
 
 
 @pytest.fixture
-def office() -> Office:
+def office(monkeypatch: pytest.MonkeyPatch) -> Office:
+    """Its day is one that the catalog has prices for, whenever the tests run."""
+    noon = datetime(2026, 11, 30, 12, tzinfo=UTC)
+    monkeypatch.setattr(timezone, "now", lambda: noon + timedelta(seconds=next(_seconds)))
     return make_office()
 
 
 def test_the_list_is_searched_filtered_and_ordered(office: Office) -> None:
     other = make_scenario(office.owner, name="Nightly batch").scenario
-    scenario_tag(scenario=other, names=["eu"])
+    scenario_tag(scenario=other, user=office.owner, names=["eu"])
     client = signed_in(office.viewer)
     for query in ("q=nightly", "tag=eu", "q=batch&order=name"):
         page = client.get(f"/scenarios/?{query}").content.decode()
@@ -52,7 +57,7 @@ def test_tags_cost_the_list_no_query_each(office: Office) -> None:
     for more in (1, 8):
         for number in range(more):
             scenario = make_scenario(office.owner, name=f"S{more}{number}").scenario
-            scenario_tag(scenario=scenario, names=["eu", f"t{number}"])
+            scenario_tag(scenario=scenario, user=office.owner, names=["eu", f"t{number}"])
         client.get("/scenarios/")
         with CaptureQueriesContext(connection) as captured:
             client.get("/scenarios/")
