@@ -9,10 +9,22 @@ from typing import Any
 from django.utils import timezone
 
 from planner.datasets.models import Trace, TraceUpload
+from planner.reports.share_links import share_link_create
 from planner.runs.models import Run, State
 from planner.runs.services import run_submit
+from planner.scenarios.services import scenario_edit
+from planner.scenarios.upkeep import comment_add, scenario_tag
 from planner.teams.models import User
-from tests.factories import PASSWORD, make_scenario, make_trace, make_upload, make_user, parsed_scenario, team_of
+from tests.factories import (
+    PASSWORD,
+    add_member,
+    make_scenario,
+    make_trace,
+    make_upload,
+    make_user,
+    parsed_scenario,
+    team_of,
+)
 
 EXAMPLE = Path(__file__).parent.parent / "planner" / "reports" / "report_example.json"
 
@@ -27,6 +39,7 @@ class World:
     infeasible: Run
     trace: Trace
     upload: TraceUpload
+    share_secret: str
     password: str = PASSWORD
 
 
@@ -41,7 +54,22 @@ def build_world() -> World:
     rows = "".join(f"{at * 0.7},{200 + at % 90 * 7},{20 + at % 50}\n" for at in range(400)).encode()
     trace = make_trace(user, rows)
     upload = make_upload(user, rows + b"x,1,1\n", name="Support, a week in November.csv")
-    return World(user, done, running, infeasible, trace, upload)
+    _, secret = share_link_create(run=done, user=user, name="The board")
+    _at_work(done, user)
+    return World(user, done, running, infeasible, trace, upload, secret)
+
+
+def _at_work(run: Run, user: User) -> None:
+    """A second version by a colleague, tags, and a talk about it."""
+    assert run.scenario_version is not None
+    scenario, colleague = run.scenario_version.scenario, add_member(run.team)
+    User.objects.filter(pk=colleague.pk).update(name="Grace")
+    slo = {"ttft_p95_ms": 800, "tpot_p95_ms": 40}
+    parsed = parsed_scenario(name=scenario.name, slo=slo, hardware={"gpus": ["H100-SXM5-80GB", "H200-SXM-141GB"]})
+    scenario_edit(scenario=scenario, user=colleague, parsed=parsed, base_number=1, note="Tighter, as sales promised")
+    scenario_tag(scenario=scenario, user=user, names=["budget 2027", "eu"])
+    comment_add(scenario=scenario, user=colleague, text="The peak is the one of last March.\nIs that still right?")
+    comment_add(scenario=scenario, user=user, text="Yes; the new product starts in May only.")
 
 
 def _run(user: User, name: str, change: Callable[[Run], None]) -> Run:
