@@ -22,13 +22,14 @@ def world(db: None) -> World:
 
 def addresses(world: World) -> dict[str, str]:
     assert world.done.scenario_version is not None
+    saved = world.done.scenario_version.scenario_id
     return {
         "home": "/",
         "scenarios": "/scenarios/",
-        "scenario": f"/scenarios/{world.done.scenario_version.scenario_id}/",
+        "scenario": f"/scenarios/{saved}/",
         "archived": "/scenarios/?archived=1",
-        "diff": f"/scenarios/{world.done.scenario_version.scenario_id}/diff/?from=1&to=2",
-        "compare": f"/compare/?of=run:{world.done.pk},{world.done.scenario_version.scenario_id}:2,run:{world.infeasible.pk}",
+        "diff": f"/scenarios/{saved}/diff/?from=1&to=2",
+        "compare": f"/compare/?of=run:{world.done.pk},{saved}:2,run:{world.infeasible.pk}",
         "compare-none": "/compare/",
         "share": f"/reports/{world.done.pk}/share/",
         "shared": f"/shared/{world.share_secret}/",
