@@ -53,6 +53,8 @@ REPORT_KEYS = {
     "operation": ("array", "The same fleet by schedule, autoscaled, to zero, committed or on spot."),
     "horizon": (["object", "null"], "Both sides over the months: growth, further lines, later money, own hardware."),
     "curves": ("array", "The recommended fleet at rising load."),
+    "frontier": ("array", "Cost against TTFT and TPOT of every fleet, each with its curve and knee."),
+    "knobs": ("array", "What tokens per step and seats do to a replica's capacity."),
     "sensitivity": ("array", "What the saving becomes when one assumption changes."),
     "uncertainty": (["object", "null"], "How far predictions may be off, and on what that rests."),
     "advice": (["object", "null"], "What to watch, limits, failure modes near, load-test plan, Kubernetes manifests."),

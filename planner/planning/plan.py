@@ -15,6 +15,7 @@ from planner.planning.money.hybrid import hybrid_section
 from planner.planning.money.operation import operation_rows, operation_sentence
 from planner.planning.money.sensitivity import Base, sensitivity
 from planner.planning.progress import OnProgress, Teller
+from planner.planning.report.frontier import frontier_rows, knob_rows
 from planner.planning.report.launch_commands import engine_commands, engine_settings
 from planner.planning.report.names import candidate_name
 from planner.planning.report.owned import owned_rows
@@ -151,6 +152,8 @@ def _without_fleet(
         "operation": [],
         "horizon": None,
         "curves": [],
+        "frontier": [],
+        "knobs": [],
         "sensitivity": [],
         "uncertainty": None,
         "advice": None,
@@ -205,6 +208,8 @@ def _with_fleet(
         "operation": operation,
         "horizon": horizon_section(job, size, bill, against),
         "curves": curve_rows(job, size),
+        "frontier": frontier_rows(job, [(a.size, a.bill) for a in answers if a.size and a.bill]),
+        "knobs": knob_rows(job, size),
         "sensitivity": sensitivity(base) if base else [],
         "uncertainty": unsure,
         "advice": advice_section(job, size, shown_load, unsure["slo_probability_ratio"]),
