@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from costmodel import Coverage, Deployment, coverage
+from costmodel.deployment.feasibility import minimum_tp
 from costmodel.memory.plan import MemoryPlan, memory_plan
 from costmodel.steptime import StepTimeTables, step_time_tables
 
@@ -17,6 +18,12 @@ TABLES_KEPT = 48
 def memory_of(deployment: Deployment) -> MemoryPlan:
     """See `costmodel.memory_plan`."""
     return memory_plan(deployment)
+
+
+@lru_cache(maxsize=KEPT)
+def fits_in_a_node(deployment: Deployment) -> bool:
+    """Whether some tensor-parallel size within a node holds the model."""
+    return minimum_tp(deployment) is not None
 
 
 @lru_cache(maxsize=TABLES_KEPT)

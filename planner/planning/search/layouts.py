@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from costmodel import Deployment, Parallelism
-from costmodel.deployment.feasibility import fits, minimum_tp, with_parallelism
+from costmodel.deployment.feasibility import fits, with_parallelism
 from costmodel.deployment.parallelism import divisibility_problems
 from costmodel.models.spec import ModelSpec
 from planner.planning.schema import Scenario
+from planner.planning.search.deployments import fits_in_a_node
 from planner.planning.search.inventory import Gpu
 
 USUAL_TP = (1, 2, 4, 8)
@@ -33,7 +34,7 @@ def further_layouts(scenario: Scenario, deployment: Deployment) -> tuple[Paralle
     if hardware.tensor_parallel is not None or hardware.pipeline_parallel is not None:
         return ()
     model = deployment.model
-    if minimum_tp(deployment) is not None:
+    if fits_in_a_node(deployment):
         return tuple(_that_fit(deployment, [_experts(model, node)])) if node > 1 else ()
     pipelines = [Parallelism(tp=node, pp=nodes) for nodes in range(2, MOST_NODES + 1)]
     wide = [_experts(model, node * nodes) for nodes in range(2, MOST_NODES + 1)]
