@@ -3,17 +3,20 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 
 from planner.reports.view import Summary, summary
 from planner.runs.models import FINAL_STATES, Run, State
 from planner.scenarios.models import Scenario, ScenarioVersion
 
 PER_PAGE = 25
+OLD_PRICE_DAYS = 90
 STATE_SHAPES = {
     State.QUEUED: "clock",
     State.RUNNING: "run",
@@ -35,6 +38,17 @@ class ScenarioRow:
     @property
     def under_way(self) -> bool:
         return self.run is not None and self.run.state not in FINAL_STATES
+
+    @property
+    def price_age_days(self) -> int | None:
+        """Days since the day of the report's prices; 0 for one ahead."""
+        if self.summary is None:
+            return None
+        return max(0, (timezone.now().date() - date.fromisoformat(self.summary.priced_at)).days)
+
+    @property
+    def prices_are_old(self) -> bool:
+        return (self.price_age_days or 0) > OLD_PRICE_DAYS
 
     @property
     def shape(self) -> str:

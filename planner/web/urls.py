@@ -49,6 +49,7 @@ urlpatterns: list[URLPattern] = [
     path("compare/", compare.compare, name="compare"),
     path("runs/<uuid:run_id>/", runs.progress, name="run"),
     path("runs/<uuid:run_id>/progress/", runs.progress_part, name="run-progress"),
+    path("runs/<uuid:run_id>/line/", runs.line, name="run-line"),
     path("runs/<uuid:run_id>/cancel/", runs.cancel, name="run-cancel"),
     path("reports/<uuid:run_id>/", reports.report, name="report"),
     path("reports/<uuid:run_id>/share/", share_links.share, name="share"),

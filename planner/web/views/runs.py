@@ -7,9 +7,10 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRefresh
 
 from planner.core.health import worker_answers
-from planner.runs.models import Run, State
+from planner.runs.models import FINAL_STATES, Run, State
 from planner.runs.selectors import run_progress_get, runs_before, usual_durations_s
 from planner.runs.services import run_cancel
 from planner.web.access import Visit, for_team, found_or_404, must_run, page, run_of
@@ -35,6 +36,17 @@ def progress_part(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> Http
     report if someone is looking at it."""
     run = _run(visit, run_id)
     return render(request, "parts/run_progress.html", {"run": run, "view": _view(run), "may_run": visit.may_run})
+
+
+@require_GET
+@never_cache
+@for_team
+def line(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpResponse:
+    """The run's progress in a list of scenarios; once it has ended the list is asked for anew."""
+    run = _run(visit, run_id)
+    if run.state in FINAL_STATES:
+        return HttpResponseClientRefresh()
+    return render(request, "parts/run_line.html", {"run": run})
 
 
 @require_POST

@@ -14,6 +14,7 @@ Address = Callable[[Office], str]
 OF_A_TEAM: dict[str, Address] = {
     "scenario": lambda office: f"/scenarios/{office.scenario.pk}/",
     "run": lambda office: f"/runs/{office.queued.pk}/",
+    "line": lambda office: f"/runs/{office.queued.pk}/line/",
     "progress": lambda office: f"/runs/{office.queued.pk}/progress/",
     "report": lambda office: f"/reports/{office.done.pk}/",
     "sheet": lambda office: f"/reports/{office.done.pk}/sheet/",

@@ -1,3 +1,4 @@
+import json
 from datetime import timedelta
 
 import pytest
@@ -7,7 +8,7 @@ from django.utils import timezone
 
 from planner.runs.models import Run, State
 from planner.web.views import runs
-from tests.factories import make_run, make_user
+from tests.factories import make_run, make_scenario, make_user
 from tests.planner.reports.example import example
 from tests.planner.web.support import Office, make_office, signed_in
 
@@ -122,3 +123,18 @@ def test_asking_again_and_again_is_light(office: Office) -> None:
     assert len(asked) <= 5
     assert '"runs_run"."report"' not in text
     assert '"runs_run"."body"' not in text
+
+
+def test_a_list_follows_a_run_and_is_asked_for_anew_when_it_ends(office: Office) -> None:
+    run = under_way(office.queued, scenario_version=make_scenario(office.owner, name="Under way"))
+    client = signed_in(office.editor)
+    assert f'hx-get="/runs/{run.pk}/line/" hx-trigger="every 3s"' in client.get("/scenarios/").content.decode()
+    assert "Sizing H100, 4 of 8" in client.get(f"/runs/{run.pk}/line/").content.decode()
+    assert client.get(f"/runs/{office.done.pk}/line/")["HX-Refresh"] == "true"
+
+
+def test_a_list_shows_how_old_prices_are(office: Office) -> None:
+    report = example()
+    report["provenance"]["priced_at"] = (timezone.now().date() - timedelta(days=96)).isoformat()
+    Run.objects.filter(pk=office.done.pk).update(report=json.dumps(report))
+    assert "96 days old" in signed_in(office.viewer).get("/scenarios/").content.decode()
