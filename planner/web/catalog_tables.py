@@ -1,15 +1,17 @@
 """The catalog as tables: what is known, from where, as of when, how old today."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from typing import Any
 
 from planner import planning
+from planner.datasets.models import CatalogEntry
 from planner.reports import names
 from planner.reports.evidence import OLD_AFTER_DAYS
 from planner.reports.numbers import DASH, age_days, number, price_number, significant
+from planner.reports.own_rows import own_rows
 from planner.reports.parts import Cell, Column, Row, Table
 from planner.web.catalog_lists import api_rows, family
 
@@ -29,13 +31,39 @@ class CatalogList:
 MOST_API_ROWS = 120
 
 
-def catalog_tables(today: date, search: str) -> tuple[CatalogList, ...]:
-    """All four lists with ages as of `today`; of the API prices those that hold the words searched for, or, without
-    any, those of models that the catalog has."""
+def catalog_tables(today: date, search: str, entries: Sequence[CatalogEntry] = ()) -> tuple[CatalogList, ...]:
+    """All four lists with ages as of `today`, the team's own entries in front; of the API prices those that hold the
+    words searched for, or, without any, those of models that the catalog has."""
     found = _api_found(today, search)
     shown = found[:MOST_API_ROWS]
     note = f"US dollars per million tokens. {len(shown)} of {len(api_rows(today)):,} shown; search for others."
-    return (*_fixed_tables(today), CatalogList("api-prices", "API prices", note, _api(today, shown)))
+    public = (*_fixed_tables(today), CatalogList("api-prices", "API prices", note, _api(today, shown)))
+    return tuple(_with_own(found, today, entries) for found in public) if entries else public
+
+
+def _with_own(found: CatalogList, today: date, entries: Sequence[CatalogEntry]) -> CatalogList:
+    makers = {"accelerators": _accelerator, "models": _model, "gpu-prices": _gpu_price, "api-prices": _api_price}
+    columns = planning.catalog_listing("accelerators", today)[0] if found.id == "accelerators" else COLUMNS[found.id]
+    own = own_rows(found.id, (*columns, "source", "as_of", "note"), entries)
+    rows = tuple(_marked(makers[found.id](record, today)) for record in own)
+    return replace(found, table=replace(found.table, rows=(*rows, *found.table.rows)))
+
+
+def _marked(row: Row) -> Row:
+    """A row of the team's own: highlighted, and said in words."""
+    name, *rest = row.cells
+    return Row((replace(name, note="your team's own"), *rest), "pick")
+
+
+COLUMNS = {
+    "models": (
+        "id", "params_total_b", "params_active_b", "layers", "max_context_tokens", "native_weight_dtype", "confidence",
+    ),
+    "gpu-prices": ("gpu", "provider", "region", "usd_per_gpu_hour", "median_usd_per_gpu_hour"),
+    "api-prices": (
+        "provider", "model", "input_usd_per_mtok", "output_usd_per_mtok", "cached_read_usd_per_mtok", "available",
+    ),
+}  # fmt: skip
 
 
 def _api_found(today: date, search: str) -> list[Record]:
@@ -69,8 +97,12 @@ def _fixed_tables(today: date) -> tuple[CatalogList, ...]:
     )
 
 
-def _table(kind: str, today: date, caption: str, columns: tuple[Column, ...], row: Callable[[Record], Row]) -> Table:
-    return Table(caption, columns, tuple(row(record) for record in planning.catalog_listing(kind, today)), stick=True)
+def _table(
+    kind: str, today: date, caption: str, columns: tuple[Column, ...], row: Callable[[Record, date], Row]
+) -> Table:
+    return Table(
+        caption, columns, tuple(row(record, today) for record in planning.catalog_listing(kind, today)), stick=True
+    )
 
 
 def _dated(record: Record, today: date) -> tuple[Cell, Cell, Cell]:
@@ -97,22 +129,22 @@ def _accelerators(today: date) -> Table:
         Column("Link"),
         *DATED,
     )
+    return _table("accelerators", today, "Accelerators", columns, _accelerator)
 
-    def row(record: Record) -> Row:
-        fp8 = record.get("fp8_dense_tflops")
-        return Row(
-            (
-                Cell(names.gpu(record["id"]), note=record["id"] if "-" in record["id"] else ""),
-                Cell(significant(record.get("memory_gib"), 4)),
-                Cell(number(record.get("memory_bandwidth_gb_per_s"))),
-                Cell(number(record.get("bf16_dense_tflops"))),
-                Cell(number(fp8), why="no FP8 arithmetic"),
-                Cell(record.get("interconnect") or DASH),
-                *_dated(record, today),
-            )
+
+def _accelerator(record: Record, today: date) -> Row:
+    fp8 = record.get("fp8_dense_tflops")
+    return Row(
+        (
+            Cell(names.gpu(record["id"]), note=record["id"] if "-" in record["id"] else ""),
+            Cell(significant(record.get("memory_gib"), 4)),
+            Cell(number(record.get("memory_bandwidth_gb_per_s"))),
+            Cell(number(record.get("bf16_dense_tflops"))),
+            Cell(number(fp8), why="no FP8 arithmetic"),
+            Cell(record.get("interconnect") or DASH),
+            *_dated(record, today),
         )
-
-    return _table("accelerators", today, "Accelerators", columns, row)
+    )
 
 
 def _models(today: date) -> Table:
@@ -126,22 +158,22 @@ def _models(today: date) -> Table:
         Column("Config"),
         *DATED,
     )
+    return _table("models", today, "Models", columns, _model)
 
-    def row(record: Record) -> Row:
-        return Row(
-            (
-                Cell(record["id"]),
-                Cell(significant(record.get("params_total_b"))),
-                Cell(significant(record.get("params_active_b"))),
-                Cell(number(record.get("layers"))),
-                Cell(number(record.get("max_context_tokens"))),
-                Cell(names.dtype(record.get("native_weight_dtype") or DASH)),
-                Cell(record.get("confidence") or DASH, note=record.get("note") or ""),
-                *_dated(record, today),
-            )
+
+def _model(record: Record, today: date) -> Row:
+    return Row(
+        (
+            Cell(record["id"]),
+            Cell(significant(record.get("params_total_b"))),
+            Cell(significant(record.get("params_active_b"))),
+            Cell(number(record.get("layers"))),
+            Cell(number(record.get("max_context_tokens"))),
+            Cell(names.dtype(record.get("native_weight_dtype") or DASH)),
+            Cell(record.get("confidence") or DASH, note=record.get("note") or ""),
+            *_dated(record, today),
         )
-
-    return _table("models", today, "Models", columns, row)
+    )
 
 
 def _gpu_prices(today: date) -> Table:
@@ -154,22 +186,22 @@ def _gpu_prices(today: date) -> Table:
         Column("Median", "$/GPU-h, used by plans", numeric=True),
         *DATED,
     )
+    return _table("gpu-prices", today, "GPU rental prices", columns, _gpu_price)
 
-    def row(record: Record) -> Row:
-        priced = record["usd_per_gpu_hour"] is not None
-        return Row(
-            (
-                Cell(names.gpu(record["gpu"])),
-                Cell(names.renter(record["provider"]) or DASH, note=record["note"] if priced else ""),
-                Cell(record["region"] or DASH, why="not said"),
-                Cell(price_number(record["usd_per_gpu_hour"]), why=record["note"]),
-                Cell(price_number(record["median_usd_per_gpu_hour"]), why=record["note"]),
-                *_dated(record, today),
-            ),
-            "" if priced else "off",
-        )
 
-    return _table("gpu-prices", today, "GPU rental prices", columns, row)
+def _gpu_price(record: Record, today: date) -> Row:
+    priced = record["usd_per_gpu_hour"] is not None
+    return Row(
+        (
+            Cell(names.gpu(record["gpu"])),
+            Cell(names.renter(record["provider"]) or DASH, note=record["note"] if priced else ""),
+            Cell(record["region"] or DASH, why="not said"),
+            Cell(price_number(record["usd_per_gpu_hour"]), why=record["note"]),
+            Cell(price_number(record["median_usd_per_gpu_hour"]), why=record["note"]),
+            *_dated(record, today),
+        ),
+        "" if priced else "off",
+    )
 
 
 def _api(today: date, records: Sequence[Record]) -> Table:
@@ -181,17 +213,17 @@ def _api(today: date, records: Sequence[Record]) -> Table:
         Column("Cached input", "$/M", numeric=True),
         *DATED,
     )
+    return Table("API prices", columns, tuple(_api_price(record, today) for record in records), stick=True)
 
-    def row(record: Record) -> Row:
-        return Row(
-            (
-                Cell(names.provider(record["provider"])),
-                Cell(record["model"], note=record.get("note") or "", warn=not record["available"]),
-                Cell(price_number(record.get("input_usd_per_mtok"))),
-                Cell(price_number(record.get("output_usd_per_mtok"))),
-                Cell(price_number(record.get("cached_read_usd_per_mtok")), why="no price of its own"),
-                *_dated(record, today),
-            )
+
+def _api_price(record: Record, today: date) -> Row:
+    return Row(
+        (
+            Cell(names.provider(record["provider"])),
+            Cell(record["model"], note=record.get("note") or "", warn=not record["available"]),
+            Cell(price_number(record.get("input_usd_per_mtok"))),
+            Cell(price_number(record.get("output_usd_per_mtok"))),
+            Cell(price_number(record.get("cached_read_usd_per_mtok")), why="no price of its own"),
+            *_dated(record, today),
         )
-
-    return Table("API prices", columns, tuple(row(record) for record in records), stick=True)
+    )

@@ -1,17 +1,86 @@
-"""What the figures rest on: accelerators, models, rental prices and API prices with source, date and age."""
+"""What the figures rest on: accelerators, models, rental prices and API prices with source, date and age; the team's
+own beside the public ones."""
 
-from django.http import HttpRequest, HttpResponse
+import uuid
+
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
-from planner.web.access import Visit, for_team, page
+from planner import planning
+from planner.datasets.models import CatalogEntry, EntryKind
+from planner.datasets.own import entries_of, entry_delete, entry_save
+from planner.teams.rules import Action
+from planner.teams.selectors import owned_get
+from planner.web.access import Visit, for_team, must, page
 from planner.web.catalog_tables import catalog_tables
+from planner.web.own_forms import ENTRY_FORMS, EntryForm
+from planner.web.team_forms import add_errors
 
 
 @require_GET
 @for_team
 def catalog(request: HttpRequest, visit: Visit) -> HttpResponse:
     """All four lists on one page; `q` searches the API prices, of which there are thousands."""
-    search = request.GET.get("q", "")[:100]
-    context = {"lists": catalog_tables(timezone.now().date(), search), "search": search, "section": "catalog"}
-    return page(request, "pages/catalog.html", visit, context)
+    return _page(request, visit)
+
+
+def _page(request: HttpRequest, visit: Visit, sent: tuple[str, EntryForm] | None = None) -> HttpResponse:
+    """The page; `sent` is a form that came back because something in it is wrong."""
+    search, today = request.GET.get("q", "")[:100], timezone.now().date()
+    entries = list(entries_of(visit.team))
+    blank = {kind: form(auto_id=f"{kind}-%s") for kind, form in ENTRY_FORMS.items()}
+    forms = blank | ({sent[0]: sent[1]} if sent else {})
+    context = {
+        "lists": [(found, forms[found.id]) for found in catalog_tables(today, search, entries)],
+        "entries": entries,
+        "wrong": sent[0] if sent else "",
+        "gpu_ids": [row["id"] for row in planning.catalog_listing("accelerators", today)],
+        "search": search,
+        "section": "catalog",
+    }
+    return page(request, "pages/catalog.html", visit, context, status=422 if sent else 200)
+
+
+@require_POST
+@for_team
+def entry_add(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
+    """Keep a price, model or accelerator of the team's own; one of the same name is replaced."""
+    must(visit, Action.EDIT)
+    if kind not in ENTRY_FORMS:
+        raise Http404
+    form = ENTRY_FORMS[kind](request.POST, auto_id=f"{kind}-%s")
+    if form.is_valid():
+        given = form.cleaned_data
+        try:
+            entry_save(
+                team=visit.team,
+                actor=visit.user,
+                kind=EntryKind(kind),
+                value=form.value(),
+                source=given["source"],
+                as_of=given["as_of"],
+            )
+        except planning.ScenarioInvalid as invalid:
+            form.show_errors(invalid)
+        except ValidationError as refused:
+            add_errors(form, refused)
+        else:
+            return redirect(f"{reverse('catalog')}{visit.team_query}#own")
+    return _page(request, visit, (kind, form))
+
+
+@require_POST
+@for_team
+def entry_remove(request: HttpRequest, visit: Visit, entry_id: uuid.UUID) -> HttpResponse:
+    """Forget an entry of the team's own."""
+    must(visit, Action.EDIT)
+    try:
+        entry = owned_get(CatalogEntry, visit.team, entry_id)
+    except CatalogEntry.DoesNotExist as missing:
+        raise Http404 from missing
+    entry_delete(entry=entry, actor=visit.user)
+    return redirect(f"{reverse('catalog')}{visit.team_query}#own")

@@ -12,6 +12,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from planner import planning
+from planner.datasets.own import defaults_save
 from planner.teams import members, passwords
 from planner.teams.audit import audit_events_of
 from planner.teams.invitations import invitations_open
@@ -20,6 +22,7 @@ from planner.teams.rules import Action, scope_rank, widest_scope
 from planner.teams.selectors import api_tokens_of, link_tokens_of, membership_get
 from planner.web.access import Visit, for_team, must, page
 from planner.web.audit_table import audit_table
+from planner.web.own_forms import DefaultsForm
 from planner.web.team_forms import InviteForm, TeamNameForm, TokenForm, add_errors
 
 LATEST_EVENTS = 8
@@ -49,6 +52,8 @@ def team_page(request: HttpRequest, visit: Visit, *, made: dict[str, Any] | None
         "invite_form": sent.get("invite_form") or InviteForm(auto_id="invite-%s"),
         "token_form": sent.get("token_form") or token_form(visit),
         "name_form": sent.get("name_form") or TeamNameForm(auto_id="team-%s", initial={"name": visit.team.name}),
+        "defaults_form": sent.get("defaults_form")
+        or DefaultsForm(auto_id="defaults-%s", initial=DefaultsForm.texts_of(visit.team.defaults)),
         "events": audit_table(audit_events_of(visit.team)[:LATEST_EVENTS], "Latest changes"),
         "may_invite": visit.may(Action.INVITE),
         "may_manage": visit.may(Action.MANAGE_MEMBERS),
@@ -100,6 +105,23 @@ def rename(request: HttpRequest, visit: Visit) -> HttpResponse:
         else:
             return to_team(visit, "#settings")
     return team_page(request, visit, name_form=form)
+
+
+@require_POST
+@for_team
+def defaults(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """What the team's plans start from."""
+    must(visit, Action.SETTINGS)
+    form = DefaultsForm(request.POST, auto_id="defaults-%s")
+    if form.is_valid():
+        try:
+            defaults_save(team=visit.team, actor=visit.user, defaults=form.defaults(visit.team.defaults))
+        except planning.ScenarioInvalid as invalid:
+            form.show_errors(invalid)
+        else:
+            messages.success(request, "New scenarios start from these assumptions now.")
+            return to_team(visit, "#settings")
+    return team_page(request, visit, defaults_form=form)
 
 
 @require_POST

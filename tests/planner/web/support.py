@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from planner import planning
-from planner.datasets.models import Trace, TraceUpload
+from planner.datasets.models import CatalogEntry, Trace, TraceUpload
 from planner.reports.models import ShareLink
 from planner.reports.share_links import share_link_create
 from planner.runs.models import Run, State
@@ -24,6 +24,7 @@ from planner.web.forms.values import values_of
 from planner.web.models import Draft
 from tests.factories import (
     add_member,
+    make_entry,
     make_scenario,
     make_trace,
     make_upload,
@@ -56,6 +57,7 @@ class Office:
     share: ShareLink
     share_secret: str
     comment: Comment
+    entry: CatalogEntry
 
 
 def make_office() -> Office:
@@ -88,6 +90,7 @@ def make_office() -> Office:
         share=share,
         share_secret=secret,
         comment=comment_add(scenario=version.scenario, user=owner, text="First."),
+        entry=make_entry(owner),
     )
 
 

@@ -39,6 +39,7 @@ POSTS: dict[str, Address] = {
     "run what if": lambda office: f"/reports/{office.done.pk}/what-if/run/",
     "cancel": lambda office: f"/runs/{office.queued.pk}/cancel/",
     "sample": lambda office: "/sample/",
+    "add an entry": lambda office: "/catalog/entries/models/",
     "estimate": lambda office: "/scenarios/estimate/",
     "draft": lambda office: f"/scenarios/drafts/{office.draft.pk}/",
     "discard a draft": lambda office: f"/scenarios/drafts/{office.draft.pk}/discard/",
@@ -69,11 +70,13 @@ ONE_OF_A_TEAM: dict[str, Address] = {
 OWNER_POSTS: dict[str, Address] = {
     **ONE_OF_A_TEAM,
     "team name": lambda office: "/team/name/",
+    "defaults": lambda office: "/team/defaults/",
     "invite": lambda office: "/team/invitations/",
     "export": lambda office: "/team/export/",
     "delete": lambda office: "/team/delete/",
 }
 EDITOR_POSTS_OF_THE_TEAM: dict[str, Address] = {
+    "forget an entry": lambda office: f"/catalog/entries/{office.entry.pk}/delete/",
     "revoke link token": lambda office: f"/team/link-tokens/{office.link_token.pk}/revoke/",
 }
 MEMBER_POSTS: dict[str, Address] = {
