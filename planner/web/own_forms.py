@@ -1,4 +1,4 @@
-"""Forms for a team's own catalog entries, one per list, and for its default assumptions. Planning judges what they send."""
+"""Forms for a team's own catalog entries, one per list, and for its default assumptions; planning judges them."""
 
 import json
 from collections.abc import Mapping
