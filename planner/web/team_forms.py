@@ -11,11 +11,11 @@ from planner.teams.invitations import DEFAULT_DAYS, MOST_DAYS
 from planner.teams.models import Role, Scope
 
 MOST_TOKEN_DAYS = 3650
-_ROLES = [(Role.EDITOR, "Editor: saves and runs"), (Role.VIEWER, "Viewer: reads"), (Role.OWNER, "Owner: manages too")]
+_ROLES = [(Role.EDITOR, "Editor"), (Role.VIEWER, "Viewer"), (Role.OWNER, "Owner")]
 _SCOPES = {
-    Scope.READ: "Read: see everything of the team",
-    Scope.RUN: "Run: also start and cancel runs",
-    Scope.WRITE: "Write: also change things",
+    Scope.READ: "Read",
+    Scope.RUN: "Read and run",
+    Scope.WRITE: "Read, run and write",
 }
 
 
@@ -42,7 +42,7 @@ class TokenForm(forms.Form):
     """`scopes`: those that the person's role fills; `team`: whether tokens of the team are theirs to make."""
 
     name = forms.CharField(label="What it is for", max_length=120)
-    kind = forms.ChoiceField(label="Kind")
+    kind = forms.ChoiceField(label="Kind", help_text="Yours ends when you leave; a link only reads, for sheets.")
     scope = forms.ChoiceField(label="Scope")
     days = forms.IntegerField(
         label="Days", min_value=1, max_value=MOST_TOKEN_DAYS, initial=365, help_text="Until it stops working."
@@ -51,8 +51,8 @@ class TokenForm(forms.Form):
     def __init__(self, *args: Any, scopes: list[Scope], team: bool, link: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         kinds = [("personal", "Yours")]
-        kinds += [("team", "The team's: stays when you leave")] if team else []
-        kinds += [("link", "Link token: for addresses in sheets, reads only")] if link else []
+        kinds += [("team", "The team's")] if team else []
+        kinds += [("link", "Link, for sheets")] if link else []
         self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
         self.fields["scope"].choices = [(scope, _SCOPES[scope]) for scope in scopes]  # type: ignore[attr-defined]
 
