@@ -83,7 +83,7 @@ def _create(token: AnyToken, mark: str, secret_bytes: int) -> tuple[AnyToken, st
     details = {
         "prefix": token.prefix,
         "scope": getattr(token, "scope", "sheets"),
-        "expires": str(token.expires_at or ""),
+        "ends": token.expires_at.date().isoformat() if token.expires_at else "never",
     }
     record(
         team=token.team,
