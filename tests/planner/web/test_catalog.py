@@ -46,8 +46,8 @@ def test_an_entry_stands_in_its_list_until_it_is_forgotten(office: Office, kind:
     [
         ("gpu-prices", {"gpu": "Abacus"}, "Abacus"),
         ("gpu-prices", {"usd_per_gpu_hour": "-1"}, "must be above 0"),
-        ("models", {"config": "{"}, "object"),
-        ("models", {"config": "[" * 100_000}, "object"),
+        ("models", {"config": "{"}, "not JSON"),
+        ("models", {"config": "[" * 100_000}, "nested too deeply"),
         ("accelerators", {"id": "H200"}, "name of the catalog"),
         ("api-prices", {"as_of": "soon"}, "valid date"),
     ],
