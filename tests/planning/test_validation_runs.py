@@ -68,19 +68,21 @@ def test_a_serving_row_gives_a_comparison_per_latency() -> None:
     assert all(isinstance(item, Comparison) and item.ratio > 0 for item in found)
 
 
-def comparison(ratio: float, gpu: str = "a", covered: bool = True) -> Comparison:
+def comparison(ratio: float, gpu: str = "a", interval: tuple[float, float] = (0.5, 2.0)) -> Comparison:
     groups = dict.fromkeys(("model", "engine", "dtype", "parallelism", "load", "source"), "x")
-    return Comparison("tpot", "id", ratio, covered, {"gpu": gpu, **groups})
+    return Comparison("tpot", "id", ratio, interval, {"gpu": gpu, **groups})
 
 
 def test_the_report_counts_and_averages_as_it_says() -> None:
-    items = [comparison(1.1), comparison(0.8), comparison(1.3, "b", covered=False), Missing("tpot", "id", "why")]
+    items = [comparison(1.1), comparison(0.8), comparison(1.3, "b", (1.1, 2.2)), Missing("tpot", "id", "why")]
     part = error_report(items, {"tpot": {"bad": 2}})["tpot"]
     assert (part["rows"], part["predicted"], part["skipped"]) == (6, 3, {"bad": 2, "why": 1})
     assert part["median_ape_pct"] == pytest.approx(20)
     assert part["bias_pct"] == pytest.approx(10)
     assert part["macro_median_ape_pct"] == pytest.approx((15 + 30) / 2)
     assert part["interval_coverage_pct"] == pytest.approx(66.67)
+    # Two intervals of ln 4 that hold, one of ln 2 that is missed by ln 1.1, which counts ten times.
+    assert part["interval_score"] == pytest.approx((2 * np.log(4) + np.log(2) + 10 * np.log(1.1)) / 3, abs=0.01)
     assert part["by"]["gpu"]["b"]["predicted"] == 1
     assert set(part["by"]) == {"gpu", "model", "engine", "dtype", "parallelism", "load", "source"}
 

@@ -16,16 +16,17 @@ def overall_markdown(report: Report) -> str:
     """A line per metric."""
     lines = [
         "| metric | rows | predicted | median / p90 / bias, % | mean of group medians | median of group medians"
-        " | in the 80 % interval |",
-        "|---|---|---|---|---|---|---|",
+        " | in the 80 % interval | interval score |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for metric, part in report.items():
         if not part["predicted"]:
             continue
         cells = [metric, str(part["rows"]), str(part["predicted"]), _cell(part, counted=False)]
         cells += [_short(part["macro_median_ape_pct"]), _short(part["median_of_medians_ape_pct"])]
-        covered = part["interval_coverage_pct"]
-        lines.append(f"| {' | '.join(cells)} | {'–' if covered is None else f'{covered:.0f} %'} |")
+        covered, score = part["interval_coverage_pct"], part["interval_score"]
+        cells += ["–", "–"] if covered is None else [f"{covered:.0f} %", f"{score:.2f}"]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -29,18 +30,34 @@ METRICS: tuple[Metric, ...] = (
 )
 DIMENSIONS = ("gpu", "model", "engine", "dtype", "parallelism", "load", "source")
 FEW_IN_FLIGHT = 4
+MISSED_SHARE = 0.2
+"""Of the measurements, those that the intervals are meant to miss."""
 FULL_LOADS = frozenset({"offline-max", "batch_all_at_once", "static_batch"})
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Predicted over measured for one metric of one row. `covered`: the measurement lay within the 80 % interval."""
+    """Predicted over measured for one metric of one row; `interval`: both ends of the 80 % interval over measured."""
 
     metric: Metric
     row_id: str
     ratio: float
-    covered: bool | None
+    interval: tuple[float, float] | None
     groups: dict[str, str]
+
+    @property
+    def covered(self) -> bool | None:
+        """Whether the measurement lay within the interval."""
+        return None if self.interval is None else self.interval[0] <= 1.0 <= self.interval[1]
+
+    @property
+    def interval_score(self) -> float | None:
+        """Width of the interval in logarithms, and ten times (2 / 0.2) what the measurement lies beyond it: smaller is
+        better, and wide intervals do not win (Gneiting and Raftery, 2007, doi 10.1198/016214506000001437)."""
+        if self.interval is None:
+            return None
+        low, high = (math.log(end) for end in self.interval)
+        return high - low + 2.0 / MISSED_SHARE * (max(low, 0.0) + max(-high, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +136,7 @@ def _compare(
     except Exception as problem:  # one odd row must not end a run over thousands
         return [Missing(metric, row.id, f"failed: {type(problem).__name__}") for metric in measured]
     found = [_one(setup, metric, value, prediction, corners) for metric, value in measured.items()]
-    return [replace(item, covered=None) if silicon and isinstance(item, Comparison) else item for item in found]
+    return [replace(item, interval=None) if silicon and isinstance(item, Comparison) else item for item in found]
 
 
 def _corners(setup: RowSetup, constants: dict[str, Any] | None) -> tuple[Prediction, ...]:
@@ -151,7 +168,7 @@ def _one(
         metric=metric,
         row_id=row.id,
         ratio=predicted / measured,
-        covered=low <= measured <= high,
+        interval=(low / measured, high / measured),
         groups=row_groups(setup),
     )
 

@@ -52,6 +52,7 @@ def _figures(found: Sequence[Comparison]) -> dict[str, float | None]:
     """Median and p90 of the absolute percentage error, median error as bias, mean and median of the groups' medians."""
     errors = np.array([100.0 * (item.ratio - 1.0) for item in found])
     covered = [item.covered for item in found if item.covered is not None]
+    scores = [item.interval_score for item in found if item.interval_score is not None]
     return {
         "median_ape_pct": _rounded(np.median(np.abs(errors)) if errors.size else None),
         "p90_ape_pct": _rounded(np.quantile(np.abs(errors), 0.9) if errors.size else None),
@@ -59,6 +60,7 @@ def _figures(found: Sequence[Comparison]) -> dict[str, float | None]:
         "macro_median_ape_pct": _rounded(np.mean(_group_medians(found)) if found else None),
         "median_of_medians_ape_pct": _rounded(np.median(_group_medians(found)) if found else None),
         "interval_coverage_pct": _rounded(100.0 * sum(covered) / len(covered) if covered else None),
+        "interval_score": _rounded(np.mean(scores) if scores else None),
     }
 
 

@@ -117,8 +117,8 @@ def compare_request_log(
                 if latency == "ttft"
                 else (known.step_time_p10_ratio, known.step_time_p90_ratio)
             )
-            covered = None if silicon else low <= 1 / ratio <= high
-            found.append(Comparison("requests", row_id, ratio, covered, groups))
+            interval = None if silicon else (low * ratio, high * ratio)
+            found.append(Comparison("requests", row_id, ratio, interval, groups))
     return found
 
 
