@@ -3,18 +3,21 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pytest_django.live_server_helper import LiveServer
-from staircase_client import ApiError, Client, RunFailed, WaitTimeout, cli
+from staircase_client import ApiError, Client, RunFailed, WaitTimeout, cli, is_genuine
 from staircase_client.http import Answer
 
 from planner import planning
 from planner.api.views import runs
-from planner.runs.models import Run, State
+from planner.runs.models import RequestPart, Run, State
+from planner.webhooks import signing
 from tests.factories import make_run, make_token, make_user, scenario_dict
 from tests.planner.api.flat import CALCULATIONS, QUESTION
 from tests.planner.reports.example import example, infeasible_example
@@ -72,6 +75,52 @@ def test_a_run_is_cancelled_and_listed(client: Client) -> None:
     assert [found.id for found in client.runs(state="cancelled")] == [run.id]
     assert list(client.runs(state="done")) == []
     assert client.run(run.id).raw == run.raw
+
+
+def test_the_requests_behind_a_report(client: Client, worker: dict[str, Any]) -> None:
+    run = client.plan(scenario_dict())
+    run.wait()
+    columns = {
+        name: np.arange(1_200)
+        for name in ("replica", "arrival_us", "first_token_us", "end_us", "prompt_tokens", "output_tokens")
+    } | {name: np.zeros(1_200, int) for name in ("cached_tokens", "preemptions", "outcome", "judged")}
+    for number, (requests, data) in enumerate(planning.RequestLog(columns).parts()):
+        RequestPart.objects.create(run_id=run.id, number=number, requests=requests, data=data)
+    found = list(run.requests(fields="request,arrival_s"))
+    assert [row["request"] for row in found] == list(range(1_200))
+    assert run.requests_csv().count(b"\r\n") == 1_201
+    assert next(run.table("candidates"))["id"] == example()["candidates"][0]["id"]
+
+
+def test_a_webhook_is_made_tested_and_ended(live_server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.webhooks.services.wake", lambda _: True)
+    client = Client(live_server.url, make_token(make_user(), "write")[1])
+    made = client.create_webhook("https://example.com/hook", events=["run.done"], name="Chat")
+    assert client.ping_webhook(made["id"])["event"] == "ping"
+    (listed,) = client.webhooks()
+    assert listed["last_delivery"]["event"] == "ping"
+    assert [row["state"] for row in client.deliveries(made["id"])] == ["pending"]
+    assert client.enable_webhook(made["id"])["enabled"]
+    client.delete_webhook(made["id"])
+    assert list(client.webhooks()) == []
+    with pytest.raises(ApiError, match="not public"):
+        client.create_webhook("https://10.0.0.1/")
+
+
+def test_a_receiver_knows_what_is_genuine() -> None:
+    secret = signing.secret_text(b"k" * 32)
+    now_s = int(time.time())
+    headers = {
+        "Webhook-Id": "a",
+        "webhook-timestamp": str(now_s),
+        "WEBHOOK-SIGNATURE": signing.signature(b"k" * 32, "a", now_s, b"{}"),
+    }
+    assert is_genuine(headers, b"{}", secret)
+    assert not is_genuine(headers, b"{ }", secret)
+    assert not is_genuine(headers, b"{}", signing.secret_text(b"l" * 32))
+    assert not is_genuine(headers, b"{}", secret, at_most_s=-1)
+    assert not is_genuine({**headers, "Webhook-Id": "b"}, b"{}", secret)
+    assert not is_genuine({}, b"{}", secret)
 
 
 def test_lists_go_through_all_pages(client: Client, token: str) -> None:

@@ -10,6 +10,7 @@ from staircase_client.client import Client
 from staircase_client.errors import ApiError, Fault, RunFailed, StaircaseError, WaitTimeout
 from staircase_client.results import Estimate, Report, Verdict
 from staircase_client.run import Run
+from staircase_client.webhooks import is_genuine
 
 __all__ = [
     "ApiError",
@@ -22,4 +23,5 @@ __all__ = [
     "StaircaseError",
     "Verdict",
     "WaitTimeout",
+    "is_genuine",
 ]

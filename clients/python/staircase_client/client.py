@@ -30,11 +30,11 @@ class Client:
 
     def runs(self, **filters: Any) -> Iterator[Run]:
         """All runs of the team, newest first."""
-        return (Run(self._http, item) for item in self._pages("/runs", filters))
+        return (Run(self._http, item) for item in self._http.pages("/runs", filters))
 
     def scenarios(self, **filters: Any) -> Iterator[dict[str, Any]]:
         """All saved scenarios of the team, newest first."""
-        return self._pages("/scenarios", filters)
+        return self._http.pages("/scenarios", filters)
 
     def validate(self, scenario: Mapping[str, Any]) -> dict[str, Any]:
         """The scenario with every default written out. ApiError: it is not valid."""
@@ -66,12 +66,32 @@ class Client:
 
     def catalog(self, kind: str, **filters: Any) -> Iterator[dict[str, Any]]:
         """Rows of accelerators, models, gpu-prices or api-prices."""
-        return self._pages(f"/catalog/{kind}", filters)
+        return self._http.pages(f"/catalog/{kind}", filters)
 
-    def _pages(self, path: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        page = self._http.call("GET", path, query={"limit": 500, **query}).json()
-        while True:
-            yield from page["items"]
-            if page["next"] is None:
-                return
-            page = self._http.call("GET", page["next"]).json()
+    def webhooks(self, **filters: Any) -> Iterator[dict[str, Any]]:
+        """All webhooks of the team, each with its last delivery. Needs scope `write`, as all that follows."""
+        return self._http.pages("/webhooks", filters)
+
+    def create_webhook(self, url: str, *, events: Sequence[str] | None = None, name: str = "") -> dict[str, Any]:
+        """A new webhook; its `secret` is shown this once. ApiError: the address may not be called."""
+        body = {"url": url, "name": name, **({"events": list(events)} if events else {})}
+        made: dict[str, Any] = self._http.call("POST", "/webhooks", body=body).json()
+        return made
+
+    def ping_webhook(self, webhook_id: str) -> dict[str, Any]:
+        """Sends a test; the delivery tells what became of it."""
+        delivery: dict[str, Any] = self._http.call("POST", f"/webhooks/{webhook_id}/ping").json()
+        return delivery
+
+    def enable_webhook(self, webhook_id: str) -> dict[str, Any]:
+        """Brings a webhook back that repeated failure disabled."""
+        enabled: dict[str, Any] = self._http.call("POST", f"/webhooks/{webhook_id}/enable").json()
+        return enabled
+
+    def delete_webhook(self, webhook_id: str) -> None:
+        """Ends a webhook."""
+        self._http.call("DELETE", f"/webhooks/{webhook_id}")
+
+    def deliveries(self, webhook_id: str, **filters: Any) -> Iterator[dict[str, Any]]:
+        """What a webhook was sent, or will be, newest first."""
+        return self._http.pages(f"/webhooks/{webhook_id}/deliveries", filters)

@@ -7,7 +7,7 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -79,6 +79,15 @@ class Http:
         if body is not None:
             data, sent["Content-Type"] = json.dumps(body).encode(), "application/json"
         return self._until_taken(method, url, {**sent, **(headers or {})}, data)
+
+    def pages(self, path: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The items of a list, page by page."""
+        page = self.call("GET", path, query={"limit": 500, **query}).json()
+        while True:
+            yield from page["items"]
+            if page["next"] is None:
+                return
+            page = self.call("GET", page["next"]).json()
 
     def _until_taken(self, method: str, url: str, headers: Mapping[str, str], data: bytes | None) -> Answer:
         """What was refused for the load of the moment was not begun, so it is sent again when the server says."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from staircase_client.errors import RunFailed, WaitTimeout
@@ -65,6 +65,18 @@ class Run:
         if self.state in ("failed", "cancelled"):
             raise RunFailed(self.state, self.raw.get("failure"))
         return Report(self._http.call("GET", f"/runs/{self.id}/report").json())
+
+    def table(self, name: str, **filters: Any) -> Iterator[dict[str, Any]]:
+        """Rows of candidates, curves, timeseries, cost, api, break-even, sensitivity or memory. ApiError 409: none."""
+        return self._http.pages(f"/runs/{self.id}/{name}", filters)
+
+    def requests(self, **filters: Any) -> Iterator[dict[str, Any]]:
+        """The simulated requests that confirmed the recommended fleet, by arrival. ApiError 409: no report."""
+        return self.table("requests", **filters)
+
+    def requests_csv(self) -> bytes:
+        """The same as one CSV table."""
+        return self._http.call("GET", f"/runs/{self.id}/requests", query={"format": "csv"}).body
 
     def cancel(self) -> None:
         """Asks it to stop; asking a run that has ended changes nothing."""
