@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,20 @@ SURGE_WINDOW_S = 30.0
 SURGE_WINDOWS = 20
 
 
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Means over a sample, from which means at any load follow without going through it again."""
+
+    prompt: float
+    gaps: float
+    computed: float
+    longest_computed: float
+    pairs: float
+    computed_squared: float
+    pairs_squared: float
+    computed_pairs: float
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Requests of the mix, spread evenly over it: prompt, tokens of it found in the prefix cache, output."""
@@ -57,6 +71,19 @@ class Sample:
     def pairs(self) -> FloatArray:
         """Query-key pairs of the prefill: Σ of the contexts of the computed tokens, each with itself."""
         return np.asarray((self.prompt * (self.prompt + 1) - self.cached * (self.cached + 1)) / 2)
+
+    @cached_property
+    def moments(self) -> Moments:
+        return Moments(
+            prompt=float(self.prompt.mean()),
+            gaps=float((self.output - 1).mean()),
+            computed=float(self.computed.mean()),
+            longest_computed=float(self.computed.max()),
+            pairs=float(self.pairs.mean()),
+            computed_squared=float((self.computed**2).mean()),
+            pairs_squared=float((self.pairs**2).mean()),
+            computed_pairs=float((self.computed * self.pairs).mean()),
+        )
 
 
 def sample_of(replica: Replica, load: Load, count: int = LONE_REQUESTS) -> Sample:
@@ -170,21 +197,22 @@ def steady_at(form: Form, rate_rps: float) -> Steady | None:
     spread = (1 + form.gap_cv2) / 2
     count = len(form.sample.prompt)
     met_by, stolen_by, waits_by, arrive_by = form.draws
-    prefill = _prefill(form, rate_rps, concurrency)
-    if prefill.busy_ratio >= 1:
+    budget = _budget(form, rate_rps, concurrency)
+    if budget.busy_ratio >= 1:
         return None
+    own_ps = budget.own_ps(form.sample)
     slope = float(np.interp(concurrency, form.seats, form.slopes))
     met = concurrency + math.sqrt(rate_rps / slope * spread) * normal_quantiles(count)[met_by]
     step_ps = np.interp(met, form.seats, form.step_ps)
     gaps = form.sample.output - 1
-    stolen = np.sqrt(rate_rps * 1e-12 * step_ps * float((prefill.own_ps**2).mean()) * spread / np.maximum(gaps, 1))
+    stolen = np.sqrt(rate_rps * 1e-12 * step_ps * float((own_ps**2).mean()) * spread / np.maximum(gaps, 1))
     decode_step_ps = np.maximum(step_ps / 2, step_ps + stolen * normal_quantiles(count)[stolen_by])
-    wait_ps = prefill.wait_ps * spread
-    waits_ps = _wait_quantiles(count, prefill.busy_ratio, wait_ps)[waits_by]
+    wait_ps = budget.wait_ps * spread
+    waits_ps = _wait_quantiles(count, budget.busy_ratio, wait_ps)[waits_by]
     arrive_ps = (arrive_by + 0.5) / count * step_ps
     seen_ps = _seen_late_ratio(form, concurrency) * step_ps
     outside_ps = _outside_ps(form)
-    ttft_ps = outside_ps + arrive_ps + seen_ps + waits_ps + prefill.steps_ps
+    ttft_ps = outside_ps + arrive_ps + seen_ps + waits_ps + budget.steps_ps(form.sample)
     latencies = _latencies(ttft_ps * MS_PER_PS, gaps * decode_step_ps * MS_PER_PS, gaps)
     step_ms = float(np.interp(concurrency, form.seats, form.step_ps)) * MS_PER_PS
     return Steady(rate_rps, concurrency, step_ms, wait_ps * MS_PER_PS, latencies)
@@ -206,14 +234,18 @@ def mean_times(form: Form, rate_rps: float, concurrency: float) -> MeanTimes | N
     budget + the prompt's steps;
     E2E = TTFT + (output − 1) · step.
     """
-    prefill = _prefill(form, rate_rps, concurrency)
-    if prefill.busy_ratio >= 1:
+    step, moments = form.replica.step_time, form.sample.moments
+    budget = _budget(form, rate_rps, concurrency)
+    if budget.busy_ratio >= 1:
         return None
     step_ps = float(np.interp(concurrency, form.seats, form.step_ps))
-    wait_ps = prefill.wait_ps * (1 + form.gap_cv2) / 2
+    wait_ps = budget.wait_ps * (1 + form.gap_cv2) / 2
     arrive_ps = (0.5 + _seen_late_ratio(form, concurrency)) * step_ps
-    ttft_ps = float(_outside_ps(form).mean()) + arrive_ps + wait_ps + float(prefill.steps_ps.mean())
-    e2e_ps = ttft_ps + float((form.sample.output - 1).mean()) * step_ps
+    one_step = moments.longest_computed <= budget.free
+    steps = 1.0 if one_step else float(np.ceil(form.sample.computed / budget.free).mean())
+    outside_ps = step.request_ps + step.request_token_ps * moments.prompt
+    ttft_ps = outside_ps + arrive_ps + wait_ps + budget.own_ps(moments) + budget.decode_ps * steps
+    e2e_ps = ttft_ps + moments.gaps * step_ps
     return MeanTimes(step_ps * MS_PER_PS, ttft_ps * MS_PER_PS, e2e_ps * 1e-12)
 
 
@@ -228,31 +260,52 @@ def _outside_ps(form: Form) -> FloatArray:
     return np.asarray(step.request_ps + step.request_token_ps * form.sample.prompt, np.float64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Prefill:
-    """Prompts in the token budget: the share of it that they fill, the mean wait for it, what each adds to the steps it
-    is in, and how long these steps last, ps."""
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Prompts in the token budget while so many sequences run.
 
+    free: tokens of a step that are left for them. busy_ratio: the share of these that they fill; wait_ps: the mean wait
+    for it. A prompt adds token_ps for each computed token, pair_ps for each pair and each_ps to the steps it is in, and
+    one of these lasts decode_ps without it.
+    """
+
+    free: float
     busy_ratio: float
     wait_ps: float
-    own_ps: FloatArray
-    steps_ps: FloatArray
+    token_ps: float
+    pair_ps: float
+    each_ps: float
+    decode_ps: float
+
+    def own_ps(self, of: Moments | Sample) -> Any:
+        """What a prompt adds: on average, or of each request of a sample."""
+        return of.computed * self.token_ps + of.pairs * self.pair_ps + self.each_ps
+
+    def steps_ps(self, sample: Sample) -> FloatArray:
+        """How long the steps last that a prompt is in."""
+        return np.asarray(self.own_ps(sample) + self.decode_ps * np.ceil(sample.computed / self.free))
 
 
-def _prefill(form: Form, rate_rps: float, concurrency: float) -> Prefill:
+def _budget(form: Form, rate_rps: float, concurrency: float) -> Budget:
     step, budget = form.replica.step_time, form.replica.config.max_num_batched_tokens
     free = max(1.0, budget - concurrency)
     tokens_ps = _between(step.tokens_ps, max(1.0, concurrency))
     context_ps = float(step.context_ps[0]) * concurrency * form.load.mix.context_tokens_mean
     decode_ps = tokens_ps + _between(step.seats_ps, concurrency) + context_ps
     slope_ps = max(0.0, (float(step.tokens_ps[budget]) - tokens_ps) / free)
-    own_ps = form.sample.computed * slope_ps + form.sample.pairs * float(step.prefill_pair_ps)
-    own_ps = own_ps + float(step.prefill_seq_ps + step.prefill_step_ps)
-    share_ps = own_ps + decode_ps * form.sample.computed / free
-    busy_ratio = rate_rps * float(share_ps.mean()) * 1e-12
-    mean_square = float((share_ps**2).mean())
+    pair_ps, each_ps = float(step.prefill_pair_ps), float(step.prefill_seq_ps + step.prefill_step_ps)
+    mean_ps, mean_square = _share(form.sample.moments, slope_ps + decode_ps / free, pair_ps, each_ps)
+    busy_ratio = rate_rps * mean_ps * 1e-12
     wait_ps = rate_rps * 1e-12 * mean_square / (2 * max(1e-9, 1 - busy_ratio))
-    return Prefill(busy_ratio, wait_ps, own_ps, own_ps + decode_ps * np.ceil(form.sample.computed / free))
+    return Budget(free, busy_ratio, wait_ps, slope_ps, pair_ps, each_ps, decode_ps)
+
+
+def _share(of: Moments, token_ps: float, pair_ps: float, each_ps: float) -> tuple[float, float]:
+    """Mean and mean square of a prompt's share of steps: token_ps · computed + pair_ps · pairs + each_ps."""
+    linear_ps = token_ps * of.computed + pair_ps * of.pairs
+    squares = token_ps**2 * of.computed_squared + pair_ps**2 * of.pairs_squared
+    squares += 2 * token_ps * pair_ps * of.computed_pairs
+    return linear_ps + each_ps, squares + 2 * each_ps * linear_ps + each_ps**2
 
 
 def _between(table: npt.NDArray[np.int64], place: float) -> float:

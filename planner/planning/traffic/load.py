@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from costmodel import token_time_mean_context
 from planner.planning.schema import Scenario
+from planner.planning.schema.lengths import Lengths
 from planner.planning.schema.traffic import Constant, Gamma, SharedPrefix, Traffic
 from planner.planning.traffic.lengths import IntArray, ordered_lengths
 from planner.planning.traffic.trace_source import load_trace
@@ -121,7 +122,9 @@ def scenario_load(scenario: Scenario, max_model_len: int) -> Load:
     else:
         mean_rps, chain = _mean_rate(traffic)
         peak_rps = mean_rps * peak_to_mean
-        mix = _drawn_mix(traffic, scenario.seed, *limits)
+        assert traffic.prompt_tokens is not None
+        assert traffic.output_tokens is not None
+        mix = _drawn_mix(traffic.prompt_tokens, traffic.output_tokens, _shared_prefix(traffic), scenario.seed, *limits)
     served = None if trace is None else trace.arrival_ns[trace.served]
     return Load(
         mean_rps=mean_rps,
@@ -200,29 +203,37 @@ def _served_rate(trace: Trace) -> float:
     return float((len(served) - 1) / ((served[-1] - served[0]) / 1e9))
 
 
-def _drawn_mix(traffic: Traffic, seed: int, max_model_len: int, max_tokens: int | None) -> Mix:
-    """Prompt and output lengths are taken as independent: each ordered sample is shuffled by itself."""
-    assert traffic.prompt_tokens is not None
-    assert traffic.output_tokens is not None
-    prefix = traffic.prefix.tokens if isinstance(traffic.prefix, SharedPrefix) else 0
+@lru_cache(maxsize=16)
+def _drawn_mix(
+    prompt: Lengths, output: Lengths, shared: SharedPrefix | None, seed: int, max_model_len: int, max_tokens: int | None
+) -> Mix:
+    """Prompt and output lengths are taken as independent: each ordered sample is shuffled by itself. Kept, since the
+    cells of a sheet ask about one traffic at many rates."""
     rng = np.random.default_rng([seed, 0])
-    prompt = rng.permutation(ordered_lengths(traffic.prompt_tokens, MIX_SAMPLES, prefix))
-    output = rng.permutation(ordered_lengths(traffic.output_tokens, MIX_SAMPLES))
-    return _cut(prompt, output, traffic, max_model_len, max_tokens)
+    prompts = rng.permutation(ordered_lengths(prompt, MIX_SAMPLES, shared.tokens if shared else 0))
+    outputs = rng.permutation(ordered_lengths(output, MIX_SAMPLES))
+    return _cut(prompts, outputs, shared, max_model_len, max_tokens)
+
+
+def _shared_prefix(traffic: Traffic) -> SharedPrefix | None:
+    return traffic.prefix if isinstance(traffic.prefix, SharedPrefix) else None
 
 
 def _trace_mix(trace: Trace, traffic: Traffic, max_model_len: int, max_tokens: int | None) -> Mix:
     served = trace.served
-    return _cut(trace.prompt_tokens[served], trace.output_tokens[served], traffic, max_model_len, max_tokens)
+    return _cut(
+        trace.prompt_tokens[served], trace.output_tokens[served], _shared_prefix(traffic), max_model_len, max_tokens
+    )
 
 
-def _cut(prompt: IntArray, output: IntArray, traffic: Traffic, max_model_len: int, max_tokens: int | None) -> Mix:
+def _cut(
+    prompt: IntArray, output: IntArray, shared: SharedPrefix | None, max_model_len: int, max_tokens: int | None
+) -> Mix:
     """Prompts leave room for one output token; outputs end at max_tokens and where the context is full."""
     kept_prompt, kept_output, _ = cut_to_context(prompt, output, max_model_len)
     if max_tokens is not None:
         kept_output = np.minimum(kept_output, max_tokens)
     cut = (kept_prompt < prompt) | (kept_output < output)
-    shared = traffic.prefix if isinstance(traffic.prefix, SharedPrefix) else None
     return Mix(
         prompt_tokens=kept_prompt,
         output_tokens=kept_output,
