@@ -10,8 +10,8 @@ from unittest import mock
 import pytest
 
 from planner import planning
-from planner.api import estimating
 from planner.runs.models import Run
+from planner.scenarios import estimating
 from planner.teams.models import User
 from tests.factories import make_scenario, parsed_scenario, scenario_dict
 from tests.planner.api.flat import QUESTION, cell
