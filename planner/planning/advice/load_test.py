@@ -57,11 +57,11 @@ def _step(ratio: float, capacity_rps: float, needed: int) -> dict[str, Any]:
 
 
 def _command(job: Job, size: Sized) -> str:
-    """`vllm bench serve` at the capacity. Random lengths are uniform there, within the ratio of the mean."""
+    """`vllm bench serve` at the capacity. Its random lengths are uniform around the mean, and beside the prefix."""
     mix, rate = job.load.mix, size.capacity_rps
     words = [
         "vllm", "bench", "serve", "--model", job.scenario.model.id or "MODEL", "--dataset-name", "random",
-        "--random-input-len", str(round(mix.prompt_tokens_mean)),
+        "--random-input-len", str(round(mix.prompt_tokens_mean) - mix.prefix_tokens),
         "--random-output-len", str(round(mix.output_tokens_mean)),
         "--random-prefix-len", str(mix.prefix_tokens),
         "--random-range-ratio", "0.9", "--request-rate", f"{rate:.4g}",

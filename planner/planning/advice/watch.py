@@ -5,26 +5,27 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from planner.planning.search.candidates import Job
+from planner.planning.search.closed_form import lone_latencies, sample_of
 from planner.planning.search.intervals import Sized
 
 EARLY = 0.8
 """Of a target or limit: where an alarm should sound, before it is missed."""
 TENANT_SHARE = 0.25
+PATIENCE_S = 10.0
 LEAST_KV_ALARM, MOST_KV_ALARM = 0.5, 0.9
 
 
 def waiting_limit(job: Job, size: Sized) -> int:
-    """Requests in line at a replica before the next one would miss its TTFT: what it finishes in the time left.
-
-    The rate within the targets × the time between the TTFT of the plan and its target, at least one.
-    """
-    margins = [
-        item.target.limit - item.predicted
-        for item in size.candidate.fleet.run.judged
-        if item.target.metric == "ttft" and item.predicted is not None
-    ] if size.candidate.fleet else []  # fmt: skip
-    left_s = max(0.0, min(margins)) / 1e3 if margins else 10.0
+    """Requests in line at a replica before the next one would miss its TTFT target: rate within the targets × (target −
+    median TTFT of a request alone), at least one. Without a TTFT target ten seconds are waited."""
+    replica = size.candidate.replica
+    assert replica is not None
+    alone_ms = float(np.median(lone_latencies(replica, sample_of(replica, job.load)).ttft_ms))
+    tightest = job.targets.tightest_ms("ttft")
+    left_s = PATIENCE_S if tightest is None else max(0.0, tightest[0] - alone_ms) / 1e3
     return max(1, math.floor(size.capacity_rps * left_s))
 
 
@@ -68,7 +69,7 @@ def limit_rows(job: Job, size: Sized, load: dict[str, Any]) -> list[dict[str, An
         {"key": "in_flight", "what": "Requests in flight at a replica", "value": most,
          "basis": "mean at its capacity within the targets + 3 × its square root, as for a Poisson number"},
         {"key": "waiting", "what": "Requests in line at a replica", "value": waiting,
-         "basis": "what it finishes between the predicted TTFT and its target"},
+         "basis": "what it finishes between the TTFT of a request alone and its target"},
         {"key": "tenant", "what": "Requests in flight of one tenant, whole fleet",
          "value": max(1, math.ceil(TENANT_SHARE * most * size.serving)),
          "basis": f"{TENANT_SHARE:.0%} of the fleet, so that nobody crowds out the others; an assumption"},

@@ -29,6 +29,8 @@ from planner.planning.search.targets import Target
 BUSINESS_HOURS = tuple(24 * day + hour for day in range(5) for hour in range(8, 18))
 """Monday to Friday, 8:00 to 18:00."""
 
+HARDLY_SLEEPS_RATIO = 0.9
+
 
 def operation_rows(job: Job, size: Sized, bill: FleetBill, against: Hosted | None) -> list[dict[str, Any]]:
     """A month of the same serving capacity, run in each way, spares included. meets_targets: whether every request of
@@ -105,13 +107,16 @@ def _autoscaled(week: _Week) -> list[int]:
 
 
 def _to_zero(week: _Week) -> dict[str, Any] | None:
-    """Where one replica carries every hour. Requests that meet a start miss any TTFT target shorter than it."""
+    """Where one replica carries every hour and would sleep at all: else all it saved would be the spare. Requests that
+    meet a start miss any TTFT target shorter than it."""
     if max(week.needed) > 1:
         return None
     billing = week.billing
     found = scale_to_zero(
         week.rates, idle_s=billing.idle_s, ready_s=week.ready_s, hours_per_month=billing.hours_per_month
     )
+    if found.on_ratio > HARDLY_SLEEPS_RATIO:
+        return None
     allowed = min(_may_miss(target) for target in week.job.targets.all)
     hours = exact(found.on_ratio) * len(week.rates)
     paid = hours * week.month_ratio
