@@ -13,6 +13,7 @@ from planner.web.models import Draft
 
 MAX_DRAFT_CHARACTERS = 500_000
 MAX_DRAFTS = 50
+MOST_DRAFTS_SHOWN = 5
 
 
 class DraftTooLarge(ValueError):  # noqa: N818 - the name says what happened

@@ -16,6 +16,7 @@ from planner.runs.models import Run, State
 from planner.runs.sample import sample_done, sample_submit
 from planner.scenarios.selectors import scenarios_of
 from planner.web.access import Visit, for_team, must_run, page, visit_of
+from planner.web.drafts import MOST_DRAFTS_SHOWN, drafts_of
 from planner.web.listing import ScenarioRow, scenario_rows
 from planner.web.starts import start_cards
 from planner.web.views.scenarios import listing
@@ -34,7 +35,8 @@ def home(request: HttpRequest) -> HttpResponseBase:
     rows = scenario_rows(scenarios_of(visit.team)[:2])
     if len(rows) == 2:
         return listing(request)
-    context |= {"rows": rows, "section": "scenarios"} | _first_report(rows)
+    drafts = drafts_of(visit.team, visit.user)[:MOST_DRAFTS_SHOWN]
+    context |= {"rows": rows, "drafts": drafts, "section": "scenarios"} | _first_report(rows)
     return page(request, "pages/home.html", visit, context)
 
 

@@ -30,6 +30,7 @@ from planner.web.access import Visit, for_team, must_edit, page
 from planner.web.catalog_lists import choices, with_own
 from planner.web.differences import conflict_table
 from planner.web.drafts import (
+    MOST_DRAFTS_SHOWN,
     DraftTooLarge,
     Edited,
     draft_discard,
@@ -45,8 +46,6 @@ from planner.web.forms.values import Values, first, values_of
 from planner.web.models import Draft
 from planner.web.starts import start_values, with_defaults, with_fitted, with_trace
 from planner.web.traces import kept_trace, trace_options, trace_reader
-
-MOST_DRAFTS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from planner.scenarios.models import ScenarioVersion
 from planner.scenarios.selectors import ORDERS, Order, comments_of, scenarios_of, tags_of, version_get, versions_of
 from planner.teams.models import Membership, Role
 from planner.web.access import Visit, for_team, must_run, page
+from planner.web.drafts import MOST_DRAFTS_SHOWN, drafts_of
 from planner.web.listing import ScenarioRow, paged, scenario_rows
 from planner.web.views.scenario_form import scenario_of
 
@@ -48,6 +49,7 @@ def listing(request: HttpRequest, visit: Visit) -> HttpResponse:
         "tags": tags_of(visit.team),
         "narrowed": bool(search or tag or archived),
         "most": MOST,
+        "drafts": drafts_of(visit.team, visit.user)[:MOST_DRAFTS_SHOWN],
         "section": "scenarios",
     }
     return page(request, "pages/scenarios.html", visit, context)

@@ -1,9 +1,12 @@
 import re
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from planner.scenarios.models import Scenario
 from planner.teams.models import User
@@ -40,7 +43,8 @@ def test_typing_keeps_a_draft_that_the_address_then_names(editor: Client) -> Non
 def test_a_draft_is_offered_when_a_new_scenario_is_begun(editor: Client) -> None:
     draft_id = uuid.uuid4()
     keep(editor, draft_id, form_data(name="Half typed"))
-    assert f'href="?draft={draft_id}">Half typed</a>' in editor.get(NEW).content.decode()
+    for path in (NEW, "/", "/scenarios/"):
+        assert f'href="{NEW}?draft={draft_id}">Half typed</a>' in editor.get(path).content.decode()
     assert "Half typed" not in editor.get(NEW, {"draft": str(draft_id)}).content.decode().split("scenario-form")[0]
 
 
@@ -142,3 +146,18 @@ def test_the_estimate_fills_the_chain_as_far_as_it_is_typed(editor: Client) -> N
     answer = editor.post("/scenarios/estimate/", data, headers=HTMX).content.decode()
     assert 'id="chain-total" hx-swap-oob="true">500 users' in answer
     assert 'id="chain-mean" hx-swap-oob="true">–</span>' in answer
+
+
+def test_the_form_and_its_estimate_ask_the_database_little(editor: Client, user: User) -> None:
+    def queries(ask: Callable[[], object]) -> int:
+        with CaptureQueriesContext(connection) as asked:
+            ask()
+        return len(asked)
+
+    for number in range(8):
+        make_scenario(user, name=f"Scenario {number}")
+        keep(editor, uuid.uuid4(), form_data(name=f"Draft {number}"))
+    draft_id = uuid.uuid4()
+    keep(editor, draft_id, form_data())
+    assert queries(lambda: editor.get(NEW)) <= 6
+    assert queries(lambda: keep(editor, draft_id, form_data())) <= 8
