@@ -10,6 +10,8 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Model, QuerySet
 
 from planner.datasets.models import Trace
+from planner.datasets.own import entries_of
+from planner.reports.models import ShareLink
 from planner.runs.models import Run
 from planner.scenarios.models import Comment, Scenario, ScenarioVersion
 from planner.teams.audit import audit_events_of
@@ -27,6 +29,8 @@ scenarios/        one file per scenario, with all its versions, tags and comment
 runs.json         every run; `report` names its file
 reports/          reports, byte for byte; runs with the same answer share one
 traces.json       what was found in traces; the requests themselves are not exported
+catalog.json      prices, models and accelerators of the team's own
+share_links.json  links to reports ever made, without their secrets
 audit.json        the audit log, newest first
 """
 _SECRET_FREE = ("prefix", "name", "created_at", "expires_at", "revoked_at", "last_used_at")
@@ -76,6 +80,13 @@ def _documents(team: Team) -> Iterable[tuple[str, Any]]:
     yield (
         "traces.json",
         [_fields(trace, "id", "name", "format", "requests", "digest", "inspection", "created_at") for trace in traces],
+    )
+    own = entries_of(team)
+    yield "catalog.json", [_fields(row, "kind", "name", "value", "source", "as_of", "created_at") for row in own]
+    links = ShareLink.objects.filter(team=team).order_by("created_at")
+    yield (
+        "share_links.json",
+        [_fields(row, "run_id", "name", "created_at", "expires_at", "revoked_at") for row in links],
     )
     yield (
         "audit.json",

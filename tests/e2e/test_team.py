@@ -31,7 +31,7 @@ def test_a_colleague_is_invited_joins_and_edits(visit: Any) -> None:
     theirs.page.get_by_role("link", name=scenario.name).first.wait_for()
     theirs.go(f"/scenarios/{scenario.pk}/edit/")
     theirs.page.get_by_label("Name of the scenario").fill("Bob's idea")
-    theirs.page.get_by_role("button", name="Save as version 2 and run").first.click()
+    theirs.page.get_by_role("button", name="Save as a new version and run").first.click()
     theirs.page.wait_for_url("**/runs/**")
     assert scenario.versions.latest("number").created_by.email == "bob@example.com"
 

@@ -167,6 +167,7 @@ def test_a_team_is_deleted_after_an_export_with_its_name_typed(office: Office) -
     names = set(archive.namelist())
     assert f"scenarios/{office.scenario.pk}.json" in names
     assert f"reports/{office.done.digest}.json" in names
+    assert json.loads(archive.read("catalog.json"))[0]["name"] == office.entry.name
     members = json.loads(archive.read("members.json"))
     assert {row["email"] for row in members} >= {office.owner.email, office.viewer.email}
     everything = b"".join(archive.read(name) for name in names)
