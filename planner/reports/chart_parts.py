@@ -95,3 +95,18 @@ def line_series(name: str, points: Sequence[Point], colour: str, width: float) -
 def end_label(text: str, colour: str, weight: int) -> Option:
     """A label where a line ends."""
     return {"show": True, "formatter": text, "color": colour, "fontSize": SMALL, "fontWeight": weight, "distance": 6}
+
+
+LABEL_PX = 14.0
+USUAL_PLOT_PX = 190.0
+"""Height of a plot between its axes, about; on a higher one labels stand a little further apart than they must."""
+
+
+def spread_end_labels(series: Sequence[Option], top: float) -> None:
+    """Move the labels of lines that end close to one another apart, upwards from the lowest."""
+    ends = [(line["data"][-1][1], line) for line in series if line.get("endLabel") and line["data"][-1][1] is not None]
+    taken_px = -LABEL_PX
+    for value, line in sorted(ends, key=lambda end: float(end[0])):
+        wanted_px = value / top * USUAL_PLOT_PX
+        taken_px = max(wanted_px, taken_px + LABEL_PX)
+        line["endLabel"]["offset"] = [0, round(wanted_px - taken_px, 1)]

@@ -18,6 +18,7 @@ from planner.reports.chart_parts import (
     line_series,
     nice_axis,
     quiet_line,
+    spread_end_labels,
     target_line,
     whole_ticks,
     x_name,
@@ -147,9 +148,8 @@ def break_even_option(
         line = line_series(label, points, "@c-api" if strong else "@c-api-2", 2 if strong else 1.5)
         line["lineStyle"]["type"] = API_DASHES[index % len(API_DASHES)]
         line["endLabel"] = end_label(label, "@ink" if strong else "@ink-2", 400)
-        line["labelLayout"] = {"moveOverlap": "shiftY"}
         option["series"].append(line)
-    ours["labelLayout"] = {"moveOverlap": "shiftY"}
+    spread_end_labels(option["series"], option["yAxis"]["max"])
     return option
 
 

@@ -1,13 +1,14 @@
 import json
 import re
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.reports.chart_parts import nice_axis
+from planner.reports.chart_parts import LABEL_PX, USUAL_PLOT_PX, end_label, nice_axis, spread_end_labels
 from planner.reports.view import report_view
 from tests.planner.reports.example import example, infeasible_example
 
@@ -88,3 +89,11 @@ def test_axes_hold_their_values_in_a_handful_of_steps(largest: float, below: flo
     assert axis["max"] >= largest - hair
     assert axis["min"] <= -below + hair
     assert (axis["max"] - axis["min"]) / axis["interval"] < 12
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=6))
+def test_labels_of_lines_that_end_together_do_not_cover_one_another(ends: list[float]) -> None:
+    series = [{"data": [[0, 0], [1, end]], "endLabel": end_label("x", "@ink", 400)} for end in ends]
+    spread_end_labels(series, 100.0)
+    places = sorted(s["data"][-1][1] / 100 * USUAL_PLOT_PX - s["endLabel"]["offset"][1] for s in series)
+    assert all(b - a >= LABEL_PX - 0.2 for a, b in pairwise(places))
