@@ -11,7 +11,7 @@ from django.utils import timezone
 from planner.datasets.models import Trace, TraceUpload
 from planner.reports.share_links import share_link_create
 from planner.runs.models import Run, State
-from planner.runs.services import run_submit
+from planner.runs.services import run_submit, version_run
 from planner.scenarios.services import scenario_edit
 from planner.scenarios.upkeep import comment_add, scenario_tag
 from planner.teams.models import User
@@ -25,6 +25,7 @@ from tests.factories import (
     parsed_scenario,
     team_of,
 )
+from tests.planner.reports.example import example, infeasible_example
 
 EXAMPLE = Path(__file__).parent.parent / "planner" / "reports" / "report_example.json"
 
@@ -45,8 +46,6 @@ class World:
 
 def build_world() -> World:
     """A done run with the example report, one that nothing satisfies, and one under way with its first candidates."""
-    from tests.planner.reports.example import example, infeasible_example
-
     user = make_user("ada@example.com", name="Ada")
     running = _run(user, "Chat, twice the load", _under_way(example()["candidates"]))
     infeasible = _run(user, "Contract review", _finished(infeasible_example()))
@@ -59,6 +58,16 @@ def build_world() -> World:
     return World(user, done, running, infeasible, trace, upload, secret)
 
 
+def _cheaper(report: dict[str, Any]) -> dict[str, Any]:
+    """The same fleet at four fifths of the price."""
+    for row in (*report["break_even"]["curve"], report["cost"]["usd_per_month"]):
+        for key in row.keys() & {"self_host_usd_per_month", "low", "mid", "high"}:
+            row[key] *= 0.8
+    for point in report["curves"]:
+        point["ttft_p95_ms"] = point["ttft_p95_ms"] and point["ttft_p95_ms"] * 0.9
+    return report
+
+
 def _at_work(run: Run, user: User) -> None:
     """A second version by a colleague, tags, and a talk about it."""
     assert run.scenario_version is not None
@@ -67,6 +76,9 @@ def _at_work(run: Run, user: User) -> None:
     slo = {"ttft_p95_ms": 800, "tpot_p95_ms": 40}
     parsed = parsed_scenario(name=scenario.name, slo=slo, hardware={"gpus": ["H100-SXM5-80GB", "H200-SXM-141GB"]})
     scenario_edit(scenario=scenario, user=colleague, parsed=parsed, base_number=1, note="Tighter, as sales promised")
+    faster = version_run(version=scenario.versions.latest("number"), user=colleague)
+    _finished(_cheaper(example()))(faster)
+    faster.save()
     scenario_tag(scenario=scenario, user=user, names=["budget 2027", "eu"])
     comment_add(scenario=scenario, user=colleague, text="The peak is the one of last March.\nIs that still right?")
     comment_add(scenario=scenario, user=user, text="Yes; the new product starts in May only.")
