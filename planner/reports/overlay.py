@@ -115,7 +115,8 @@ def _series(place: int, label: str, points: Sequence[Point], *, steps: bool) -> 
 
 
 def _short(label: str, most: int = 18) -> str:
-    return label if len(label) <= most else label[: most - 1] + "…"
+    """The end of a long label: what tells versions and prices apart stands there. The keys have all of it."""
+    return label if len(label) <= most else "…" + label[-(most - 1) :]
 
 
 def _table(title: str, lines: Sequence[Line], show: Callable[[float | None], str]) -> Table:

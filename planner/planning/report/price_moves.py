@@ -28,13 +28,14 @@ def price_moves(report: Mapping[str, Any], today: date) -> list[dict[str, Any]]:
 
 
 def _gpus(report: Mapping[str, Any], today: date) -> Iterator[dict[str, Any]]:
-    stated = report["provenance"]["scenario"].get("hardware", {}).get("price_overrides") or {}
+    hardware = report["provenance"]["scenario"].get("hardware", {})
+    stated, providers, regions = (hardware.get(key) or None for key in ("price_overrides", "providers", "regions"))
     used = {row["gpu"]: row["usd_per_gpu_hour"] for row in report["candidates"] if row["usd_per_gpu_hour"]}
     for gpu, then_usd in used.items():
-        if gpu in stated:
+        if gpu in (stated or {}):
             continue
         try:
-            now_usd = gpu_price(gpu, today).usd_per_gpu_hour
+            now_usd = gpu_price(gpu, today, providers=providers, regions=regions).usd_per_gpu_hour
         except (PriceUnknownError, UnknownIdError):
             continue
         yield _row("gpu", gpu, then_usd, now_usd)

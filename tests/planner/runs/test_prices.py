@@ -72,3 +72,14 @@ def test_a_price_of_ones_own_does_not_move() -> None:
 
 def test_what_has_no_price_today_is_left_out() -> None:
     assert all(move["kind"] != "gpu" for move in planning.price_moves(example(), date(2099, 1, 1)))
+
+
+def test_prices_are_those_of_the_providers_that_count() -> None:
+    report = example()
+    report["provenance"]["scenario"]["hardware"]["providers"] = ["aws"]
+    narrowed = planning.parse_scenario(report["provenance"]["scenario"])
+    cells = planning.estimate_scenario(narrowed)["candidates"]
+    prices = {row["gpu"]: row["usd_per_gpu_hour"] for row in cells}
+    for row in report["candidates"]:
+        row["usd_per_gpu_hour"] = prices[row["gpu"]]
+    assert planning.price_moves(report, date(2026, 11, 30)) == []
