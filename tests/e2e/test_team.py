@@ -8,6 +8,7 @@ import pytest
 from planner.teams.models import Role
 from tests.e2e.conftest import Visitor
 from tests.e2e.test_journey import sign_in
+from tests.e2e.test_pages import violations
 from tests.factories import PASSWORD, add_member, make_entry, make_scenario, make_user, team_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -65,7 +66,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_pages_fit_and_are_shot(visit: Any, artifacts: Path, name: str) -> None:
+def test_pages_fit_and_are_accessible(visit: Any, artifacts: Path, name: str) -> None:
     owner = make_user("ada@example.com", name="Ada")
     for role in (Role.EDITOR, Role.VIEWER):
         add_member(team_of(owner), role)
@@ -80,3 +81,4 @@ def test_pages_fit_and_are_shot(visit: Any, artifacts: Path, name: str) -> None:
         assert visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         shade = "dark" if dark else "light"
         visitor.page.screenshot(path=artifacts / f"{name}-{width}-{shade}.png", full_page=name != "catalog")
+        assert violations(visitor) == []
