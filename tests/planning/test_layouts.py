@@ -132,3 +132,15 @@ def test_providers_narrow_the_listings_or_say_there_is_none():
     report = plan(parse_scenario(changed("hardware.providers", [renter], SMALL)))
     assert report["candidates"][0]["usd_per_gpu_hour"] == pytest.approx(float(only.usd_per_gpu_hour))
     assert {listing.provider for listing in only.listings} == {renter}
+
+
+def test_a_model_that_sees_images_is_started_for_the_text_that_was_planned():
+    catalog = load_catalog()
+    gpu = catalog.accelerator("H100-SXM5-80GB")
+    scenario = parse_scenario(document("meta-llama/Llama-3.1-8B-Instruct", [gpu.id]))
+
+    def command(model, tp):
+        return engine_commands(scenario, make_deployment(catalog.model(model), gpu, parallelism=Parallelism(tp=tp)))
+
+    assert '--limit-mm-per-prompt \'{"image": 0, "video": 0}\'' in command("Llama-4-Scout", 4)["vllm"]
+    assert "--limit-mm" not in command("Llama-3.1-8B", 1)["vllm"]

@@ -10,6 +10,8 @@ from planner.planning.schema import Scenario
 
 VLLM_QUANTIZATION = {"fp8": "fp8"}
 VLLM_KV = {"fp8": "fp8"}
+TEXT_ONLY = '{"image": 0, "video": 0}'
+"""What is planned: with images allowed, vLLM sets memory aside for the largest ones when it starts."""
 SGLANG_QUANTIZATION = {"fp8": "fp8"}
 SGLANG_KV = {"fp8": "fp8_e4m3"}
 
@@ -70,6 +72,8 @@ def _vllm(scenario: Scenario, deployment: Deployment) -> str:
     ]  # fmt: skip
     if not deployment.enable_chunked_prefill:
         words.append("--no-enable-chunked-prefill")
+    if deployment.model.vision:
+        words += ["--limit-mm-per-prompt", TEXT_ONLY]
     return shlex.join(words)
 
 
