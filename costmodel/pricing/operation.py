@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 
 from costmodel.pricing.money import Number, exact
 
@@ -98,20 +99,33 @@ class Commitment:
 
 
 def cheapest_commitment(
-    needed: Sequence[int], *, usd_per_hour: Number, committed_usd_per_hour: Number, hours_per_month: Number
+    needed: Sequence[int],
+    *,
+    usd_per_hour: Number,
+    committed_usd_per_hour: Number,
+    hours_per_month: Number,
+    ready_s: Number = 0,
 ) -> Commitment:
-    """How many replicas to commit to: those needed in more of the hours than committed price / hourly price.
+    """How many replicas to commit to, the rest by schedule, each start of it paid `ready_s` long.
 
-    The k-th replica is needed in the hours with `needed` >= k. Of equal costs the smaller commitment.
+    The k-th replica is needed in the hours with `needed` >= k and started where that begins; committing to it pays
+    where those hours and starts, by the hour, cost more than the whole term. Of equal costs the smaller commitment.
     """
     hourly, fixed = exact(usd_per_hour), exact(committed_usd_per_hour)
-    hours, month = len(needed), exact(hours_per_month)
+    hours, month, lead = len(needed), exact(hours_per_month), exact(ready_s) / SECONDS_PER_HOUR
     used = [sum(1 for count in needed if count >= place) for place in range(1, max(needed) + 1)]
-    committed = sum(1 for count in used if fixed * hours < hourly * count)
+    starts = [0] * len(used)
+    for now, after in _neighbours(needed):
+        for place in range(now, after):
+            starts[place] += 1
+    by_hour = [hourly * (count + started * lead) for count, started in zip(used, starts, strict=True)]
+    saved = [cost - fixed * hours for cost in by_hour]
+    gains = list(accumulate(saved, initial=Fraction(0)))
+    committed = gains.index(max(gains))
     idle = sum(hours - count for count in used[:committed])
     return Commitment(
         committed=committed,
         committed_usd=committed * fixed * month,
-        by_hour_usd=Fraction(sum(used[committed:]), hours) * hourly * month,
+        by_hour_usd=sum(by_hour[committed:], Fraction(0)) / hours * month,
         unused_ratio=idle / (committed * hours) if committed else 0.0,
     )

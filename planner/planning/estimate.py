@@ -22,6 +22,7 @@ from planner.planning.report.verdict import nearest_candidate, no_fleet_verdict,
 from planner.planning.schema import SCHEMA_VERSION, Scenario
 from planner.planning.search.candidates import Candidate, Job, layouts_of, make_job, prepare
 from planner.planning.search.closed_form import capacity_rps, closed_form, lone_latencies
+from planner.planning.search.constraints import constraint_reason
 from planner.planning.search.deployments import coverage_of
 from planner.planning.search.feasibility import missed_alone_reason, no_rate_reason
 from planner.planning.search.fleet import MAX_REPLICAS
@@ -166,6 +167,9 @@ def _option(job: Job, candidate: Candidate) -> Option:
         gpus_per_replica=candidate.gpus_per_replica,
         capacity_rps=size.mid_rps,
     )
+    reason = constraint_reason(job.scenario, candidate.gpus_per_replica, size.serving, size.mid_rps, bill)
+    if reason is not None:
+        return Option(replace(candidate, reason=reason), form)
     return Option(candidate, form, capacity, size, bill, covered)
 
 

@@ -107,7 +107,7 @@ def _priced(job: Job, candidate: Candidate, size: Sized | None) -> Answer:
         gpus_per_replica=candidate.gpus_per_replica,
         capacity_rps=size.capacity_rps,
     )
-    reason = constraint_reason(job.scenario, candidate, size, bill)
+    reason = constraint_reason(job.scenario, candidate.gpus_per_replica, size.serving, size.capacity_rps, bill)
     if reason is not None:
         return Answer(replace(candidate, reason=reason), None, None)
     return Answer(candidate, size, bill)

@@ -66,6 +66,14 @@ def test_utilization_must_not_discount_the_bill() -> None:
     assert (always.usd_per_month, to_zero.usd_per_month) == (Decimal("1095.00"), Decimal("328.50"))
 
 
+def test_n_plus_one_cost() -> None:
+    """Peak needs 3 replicas of 2 GPUs at $2.50: with one more 8 GPUs and $14,600 a month, a third above the three."""
+    fleet = {"usd_per_gpu_hour": 2.5, "gpus_per_replica": 2, "serving_replicas": 3, "hours_per_month": 730}
+    plain, spared = (self_host_cost(**fleet, spare_replicas=spares) for spares in (0, 1))
+    assert (spared.replicas, spared.gpus, spared.usd_per_month) == (4, 8, Decimal("14600.00"))
+    assert float(spared.usd_per_month / plain.usd_per_month - 1) * 100 == pytest.approx(33.3, abs=0.1)
+
+
 def test_whole_replica_step() -> None:
     # https://github.com/redhat-performance/configiq/blob/52334371ff373ee77782034454f5854f0ea1fc09/docs/HYBRID_SAVINGS_AUDIT.md
     stairs = staircase(

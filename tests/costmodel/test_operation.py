@@ -112,3 +112,13 @@ def test_commitment_by_hand():
     assert cheap.committed == 2
     assert cheap.unused_ratio == pytest.approx(2 / 8)
     assert cheap.usd == 2 * 4 * 400 + 100 * 10
+
+
+def test_starts_beside_a_commitment_are_paid_as_in_a_schedule():
+    """Of four hours the second replica is needed in two and the third in one; each starts once, for an hour: 3 and 2."""
+    terms = {"usd_per_hour": 10, "committed_usd_per_hour": 7, "hours_per_month": 4, "ready_s": 3600}
+    found = cheapest_commitment([1, 1, 2, 3], **terms)
+    assert (found.committed, found.by_hour_usd) == (2, 20)
+    free = cheapest_commitment([1, 1, 2, 3], **terms | {"committed_usd_per_hour": 10})
+    assert free.committed == 0
+    assert free.usd == 10 * scheduled_hours([1, 1, 2, 3], 3600)

@@ -23,6 +23,18 @@ def test_the_sentence_names_both_sides_and_the_range(sample):
     assert sentence.count("$") == 3
 
 
+def test_a_range_without_width_is_not_printed():
+    """A price of one's own, and replicas enough also with slow steps."""
+    document = changed("model", {"id": "meta-llama/Llama-3.1-8B-Instruct"})
+    document["hardware"] = {"gpus": ["L40S"], "tensor_parallel": [1],
+                            "price_overrides": {"L40S": {"usd_per_gpu_hour": 1.0}}}  # fmt: skip
+    document["traffic"]["arrival"]["mean_rps"] = 0.1
+    report = plan(parse_scenario(document))
+    saving = report["verdict"]["saving_usd_per_month"]
+    assert saving["low"] == saving["high"]
+    assert "range" not in report["verdict"]["sentence"]
+
+
 def test_texts_name_things_and_never_print_ids(sample):
     texts = [*sample["verdict"].values(), *(row["binding"] for row in sample["candidates"])]
     texts += [row["what"] for row in sample["provenance"]["sources"]]

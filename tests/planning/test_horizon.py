@@ -90,5 +90,21 @@ def test_retries_and_the_apis_own_tokens_raise_its_bill(plain):
     retried = plan(parse_scenario(document(api_retry_ratio=0.05)))
     assert retried["api"][0]["usd_per_month"] == pytest.approx(1.05 * plain["api"][0]["usd_per_month"], rel=1e-5)
     counted = plan(parse_scenario(document(api_token_ratio=1.2)))
+    said = {row["what"]: row["value"] for row in counted["provenance"]["assumptions"]}
+    assert said["Tokens"] == "an API counts 1.2 tokens for each of the served model"
+    ratio = next(row for row in counted["uncertainty"]["drivers"] if row["key"] == "token_ratio")
+    assert (ratio["p50"], ratio["p90"]) == (1.2, pytest.approx(1.32))
     assert counted["api"][0]["usd_per_month"] == pytest.approx(1.2 * plain["api"][0]["usd_per_month"], rel=2e-3)
     assert counted["cost"]["monthly_tokens"] == plain["cost"]["monthly_tokens"]
+
+
+def test_lines_beyond_the_api_bill_leave_no_gpu_price_and_no_split_that_pays(plain):
+    assert "a month less than the cheaper of both alone" in plain["hybrid"]["sentence"]
+    report = plan(parse_scenario(document(staff_usd_per_month=500_000, api_staff_usd_per_month=100)))
+    assert report["verdict"]["flip_gpu_usd_per_hour"] == 0
+    assert "No GPU price would make self-hosting cheaper" in report["verdict"]["detail"]
+    assert "staff, staff for the API in" in report["verdict"]["detail"]
+    flip = next(row for row in report["uncertainty"]["headlines"] if row["key"] == "flip_gpu_usd_per_hour")
+    assert (flip["p10"], flip["p90"]) == (0, 0)
+    assert "a month less" not in report["hybrid"]["sentence"]
+    assert "with the further lines it costs $" in report["hybrid"]["sentence"]

@@ -3,7 +3,7 @@
 import pytest
 
 from costmodel import Parallelism, gpu_price, load_catalog, make_deployment
-from planner.planning import parse_scenario, plan
+from planner.planning import estimate_scenario, parse_scenario, plan
 from planner.planning.report.launch_commands import engine_commands
 from planner.planning.search.candidates import evaluate, layouts_of, make_job
 from planner.planning.search.inventory import resolve_gpus
@@ -104,12 +104,35 @@ def test_a_budget_rules_fleets_out_to_the_cent(small):
 def test_owned_gpus_carry_whole_replicas_within_the_targets(small):
     report = plan(parse_scenario(changed("hardware.owned_gpus", {"L40S": 5}, SMALL)))
     row = report["owned"][0]
-    one = evaluate(*job_of(SMALL), Parallelism()).capacity.rps
+    one = small["load"]["capacity_rps"] / small["recommended"]["serving_replicas"]
     assert row["serving_replicas"] == 4
     assert row["capacity_rps"] == pytest.approx(4 * one, rel=1e-4)
     assert row["mean_rps"] == pytest.approx(4 * one / 2.4, rel=1e-4)
     assert row["carries"] == (4 * one >= 14.4)
     assert report["recommended"] == small["recommended"]
+
+
+def test_owned_gpus_that_hold_the_planned_fleet_carry_the_load(small):
+    """Also where the fleet, simulated whole, takes a little more than its replicas do alone."""
+    gpus = small["recommended"]["gpus"]
+    rows = [
+        plan(parse_scenario(changed("hardware.owned_gpus", {"L40S": n}, SMALL)))["owned"][0] for n in (gpus, gpus - 1)
+    ]
+    assert [row["carries"] for row in rows] == [True, False]
+
+
+def test_fleets_beyond_quota_and_budget_are_not_said_to_miss_the_targets(small):
+    gpus, month = small["recommended"]["gpus"], small["cost"]["usd_per_month"]["mid"]
+    document = changed("billing.max_usd_per_month", month / 2, changed("hardware.max_gpus", gpus - 1, SMALL))
+    for answer in (plan(parse_scenario(document)), estimate_scenario(parse_scenario(document))):
+        assert answer["recommended"] is None
+        assert answer["verdict"]["sentence"].startswith("No candidate that meets the targets keeps to the quota")
+        reason = answer["candidates"][0]["reason"]
+        assert "the quota is" in reason["detail"]
+        assert "the budget is" in reason["detail"]
+        assert " and a budget of $" in reason["nearest_change"]
+    budget = estimate_scenario(parse_scenario(changed("billing.max_usd_per_month", month / 10, SMALL)))
+    assert budget["verdict"]["sentence"].startswith("No candidate that meets the targets keeps to the budget.")
 
 
 def test_owned_gpus_that_hold_nothing_say_so():

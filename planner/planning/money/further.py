@@ -33,8 +33,13 @@ class Further:
         """Which lines are in."""
         if not self.counted:
             return "GPUs only: staff, on-call, network, storage and monitoring are not in."
-        out = f"; {', '.join(self.left_out).lower()} not in" if self.left_out else ""
-        return f"Beside GPUs and API bill: {', '.join(self.counted).lower()} in{out}."
+        out = f"; {_listed(self.left_out)} not in" if self.left_out else ""
+        return f"Beside GPUs and API bill: {_listed(self.counted)} in{out}."
+
+
+def _listed(labels: tuple[str, ...]) -> str:
+    """Labels within a sentence."""
+    return ", ".join(label[0].lower() + label[1:] for label in labels)
 
 
 def further_of(scenario: Scenario) -> Further:

@@ -159,6 +159,7 @@ def _committed(week: _Week) -> list[dict[str, Any]]:
             usd_per_hour=week.usd_per_replica_hour,
             committed_usd_per_hour=week.usd_per_replica_hour * (1 - exact(discount)),
             hours_per_month=week.billing.hours_per_month,
+            ready_s=week.ready_s,
         )
         paid = found.committed * exact(week.billing.hours_per_month) + found.by_hour_usd / week.usd_per_replica_hour
         term, replicas = f"{years} year{'s' if years > 1 else ''}", counted(found.committed, "replica")

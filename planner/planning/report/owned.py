@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from planner.planning.money.bills import SECONDS_PER_HOUR
+from planner.planning.money.bills import SECONDS_PER_HOUR, slo_capacity_rps
 from planner.planning.search.candidates import Candidate, Job
 
 
@@ -13,9 +13,18 @@ def owned_rows(job: Job, candidates: Sequence[Candidate]) -> list[dict[str, Any]
     """One row per accelerator owned, in the scenario's order.
 
     As many replicas as fit, spares left out of the capacity. capacity_rps: the highest rate of the busiest hour within
-    all targets, replicas times that of one alone; mean_rps and tokens_per_month: at it, in the shape of the week.
+    all targets, replicas times what one counts for in the plan: that of one alone, moved where the simulated fleet says
+    otherwise (`slo_capacity_rps`), so that GPUs that hold a fleet of the plan carry the load; mean_rps and
+    tokens_per_month: at it, in the shape of the week.
     """
     return [_row(job, gpu, count, candidates) for gpu, count in job.scenario.hardware.owned_gpus.items()]
+
+
+def _capacity_rps(job: Job, candidate: Candidate) -> float:
+    assert candidate.capacity is not None
+    if candidate.fleet is None:
+        return candidate.capacity.rps
+    return slo_capacity_rps(candidate.capacity.rps, job.load.peak_rps, candidate.fleet.serving)
 
 
 def _row(job: Job, gpu: str, count: int, candidates: Sequence[Candidate]) -> dict[str, Any]:
@@ -25,7 +34,7 @@ def _row(job: Job, gpu: str, count: int, candidates: Sequence[Candidate]) -> dic
         if candidate.gpu.accelerator.id != gpu or candidate.capacity is None:
             continue
         serving = count // candidate.gpus_per_replica - spares
-        rate = serving * candidate.capacity.rps
+        rate = serving * _capacity_rps(job, candidate)
         if serving > 0 and rate > 0 and (best is None or (rate, -candidate.gpus_per_replica) > best[:2]):
             best = rate, -candidate.gpus_per_replica, candidate
     row: dict[str, Any] = {

@@ -178,7 +178,7 @@ def shared_assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str
         ),
         _assumed("Dealing to replicas", "round robin", "a router that looks at queues or prefixes does better"),
         _assumed("Targets", "judged in the peak hour, with the serving replicas only", "spares may be down"),
-        _assumed("Tokens", "an API counts as many tokens as the served model", "tokenizers differ by some 10 %"),
+        _token_ratio(scenario.costs.api_token_ratio),
     ]
     if hosted:
         offers = ", ".join(hosted_name(api.price.provider, api.price.model) for api in hosted)
@@ -188,6 +188,12 @@ def shared_assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str
             )
         )
     return rows
+
+
+def _token_ratio(ratio: float) -> dict[str, str]:
+    if ratio == 1:
+        return _assumed("Tokens", "an API counts as many tokens as the served model", "tokenizers differ by some 10 %")
+    return _assumed("Tokens", f"an API counts {ratio:g} tokens for each of the served model", "scenario")
 
 
 def _assumed(what: str, value: str, basis: str) -> dict[str, str]:

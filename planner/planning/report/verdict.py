@@ -28,10 +28,13 @@ from planner.planning.traffic.load import Load
 NOTHING_FURTHER = Further(Decimal(0), Decimal(0), (), ())
 
 
+CONSTRAINTS = {"beyond_budget": "budget", "beyond_quota": "quota"}
+
+
 def no_fleet_verdict(candidates: Sequence[Candidate], api: Hosted | None) -> dict[str, Any]:
     """Nothing meets the targets: say why the nearest candidate does not."""
     nearest = nearest_candidate(candidates)
-    sentence = "No candidate meets the targets."
+    sentence = _nothing(candidates)
     if api is not None:
         sentence += f" {_api_name(api)} would cost {money(api.bill.exact_usd_per_month)} a month."
     detail = ""
@@ -47,6 +50,16 @@ def no_fleet_verdict(candidates: Sequence[Candidate], api: Hosted | None) -> dic
         "saving_usd_per_month": None,
         "flip_gpu_usd_per_hour": None,
     }
+
+
+def _nothing(candidates: Sequence[Candidate]) -> str:
+    """Fleets that only quota or budget rule out do meet the targets, and it is not they that are to be changed."""
+    kept_out = sorted({c.reason.code for c in candidates if c.reason and c.reason.code in CONSTRAINTS})
+    if not kept_out:
+        return "No candidate meets the targets."
+    return (
+        f"No candidate that meets the targets keeps to the {' and the '.join(CONSTRAINTS[code] for code in kept_out)}."
+    )
 
 
 def verdict(
@@ -126,7 +139,7 @@ def _sentence(choice: str, hosting: str, api: Hosted, saving: Decimal, low: Deci
     else:
         first = f"{_api_name(api)} is {money(saving)} a month cheaper than self-hosting {hosting}"
         span = money_range(high, low) if firm else f"from {money(low)} cheaper to {money(high)} dearer"
-    return f"{first} (range: {span})."
+    return f"{first}." if low == saving == high else f"{first} (range: {span})."
 
 
 def _fleet_detail(load: Load, best: Candidate, serving: int, bill: FleetBill, estimated: bool) -> str:
@@ -150,6 +163,8 @@ def _api_detail(best: Candidate, flip: Decimal | None, choice: str, api: Hosted)
     )
     if flip is None:
         return detail
+    if flip <= 0:
+        return f"{detail} No GPU price would make self-hosting cheaper: its further lines alone cost more."
     change = "Self-hosting would be cheaper below" if choice == "api" else "Self-hosting stays cheaper up to"
     return f"{detail} {change} {price(flip)} per GPU-hour; {price(best.gpu.price.usd_per_gpu_hour)} is counted."
 

@@ -67,7 +67,11 @@ def _valid(kind: type[BaseModel], value: Any) -> BaseModel | None:
 def unknown_id(error: UnknownIdError, *path: str | int) -> FieldError:
     """An id that names nothing, or too much."""
     allowed = ", ".join(error.suggestions[:8]) or "a catalog id"
-    return FieldError(error.code, pointer(*path), show(error.given), allowed, f"{error}.")
+    return FieldError(error.code, pointer(*path), show(error.given), allowed, _ended(str(error)))
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("?") else f"{text}."
 
 
 def no_price(error: PriceUnknownError, *path: str | int) -> FieldError:

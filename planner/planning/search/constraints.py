@@ -2,30 +2,67 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+import math
+from dataclasses import dataclass
 
+from costmodel.pricing.money import exact, to_decimal
 from planner.planning.money.bills import FleetBill
+from planner.planning.report.names import amount, counted
 from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
-from planner.planning.search.candidates import Candidate
 from planner.planning.search.feasibility import Reason
-from planner.planning.search.intervals import Sized
 
 
-def constraint_reason(scenario: Scenario, candidate: Candidate, size: Sized, bill: FleetBill) -> Reason | None:
-    """Why a fleet that meets the targets is out all the same; None when it keeps to quota and budget."""
+def constraint_reason(
+    scenario: Scenario, gpus_per_replica: int, serving: int, capacity_rps: float, bill: FleetBill
+) -> Reason | None:
+    """Why a fleet of `serving` replicas that meets the targets is out all the same; None when it keeps to quota and
+    budget. capacity_rps: what one replica counts for.
+
+    Where both are exceeded, both are named, and what would help mends both.
+    """
     quota, budget = scenario.hardware.max_gpus, scenario.billing.max_usd_per_month
-    if quota is not None and bill.cost.gpus > quota:
-        spare = bill.cost.replicas - size.serving
-        carried = max(0, quota // candidate.gpus_per_replica - spare)
-        detail = f"The fleet takes {bill.cost.gpus:,} GPUs, spares included; the quota is {quota:,}."
-        rate = carried * size.capacity_rps
-        change = f"A quota of {bill.cost.gpus:,} GPUs"
-        change += f", or a peak of {rate:.3g} requests/s, which {carried:,} serving replicas carry." if carried else "."
-        return Reason("beyond_quota", detail, change, bill.cost.gpus / quota)
-    if budget is not None and bill.cost.exact_usd_per_month > Decimal(repr(budget)):
-        month = usd(bill.cost.exact_usd_per_month)
-        detail = f"The fleet costs ${month:,} a month; the budget is ${budget:,.2f}."
-        change = f"A budget of ${month:,}, fewer spares, or a lower GPU price."
-        return Reason("beyond_budget", detail, change, float(bill.cost.exact_usd_per_month) / budget)
-    return None
+    cost = bill.cost
+    found = []
+    if quota is not None and cost.gpus > quota:
+        found.append(
+            _Beyond(
+                code="beyond_quota",
+                detail=f"takes {counted(cost.gpus, 'GPU')}, spares included; the quota is {quota:,}",
+                needed=f"a quota of {counted(cost.gpus, 'GPU')}",
+                miss_ratio=cost.gpus / quota,
+                replicas=quota // gpus_per_replica,
+            )
+        )
+    if budget is not None and cost.exact_usd_per_month > to_decimal(budget):
+        month = usd(cost.exact_usd_per_month)
+        found.append(
+            _Beyond(
+                code="beyond_budget",
+                detail=f"costs ${month:,.2f} a month; the budget is ${budget:,.2f}",
+                needed=f"a budget of ${month:,.2f}",
+                miss_ratio=float(cost.exact_usd_per_month) / budget,
+                replicas=math.floor(exact(budget) * cost.replicas / exact(cost.exact_usd_per_month)),
+            )
+        )
+    if not found:
+        return None
+    carried = min(item.replicas for item in found) - (cost.replicas - serving)
+    needed = " and ".join(item.needed for item in found)
+    change = needed[0].upper() + needed[1:]
+    if carried > 0:
+        rate, verb = amount(carried * capacity_rps), "carries" if carried == 1 else "carry"
+        change += f", or a peak of {rate} requests/s, which {counted(carried, 'serving replica')} {verb}"
+    detail = "The fleet " + ", and ".join(item.detail for item in found) + "."
+    return Reason(found[0].code, detail, change + ".", max(item.miss_ratio for item in found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Beyond:
+    """A limit that a fleet exceeds. replicas: the most that it allows, spares included."""
+
+    code: str
+    detail: str
+    needed: str
+    miss_ratio: float
+    replicas: int

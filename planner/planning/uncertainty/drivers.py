@@ -58,7 +58,8 @@ def drivers_of(job: Job, size: Sized, against: Hosted | None) -> tuple[Driver, .
             Driver("api_price", "API price", within(known.api_price_factor), float(blended or 0), "USD/Mtok", assumed)
         )
         found.append(
-            Driver("token_ratio", "API tokens per own token", within(known.token_ratio_factor), 1.0, "",
+            Driver("token_ratio", "API tokens per own token", within(known.token_ratio_factor),
+                   scenario.costs.api_token_ratio, "",
                    "tokenizers differ by some 10 %"))  # fmt: skip
     return tuple(driver for driver in found if not driver.spread.known)
 

@@ -58,7 +58,7 @@ def headline_rows(model: Model, drawn: Drawn) -> list[dict[str, Any]]:
             _headline("api_usd_per_month", "API", "USD/month", out.api_usd),
             _headline("saving_usd_per_month", "Saving by self-hosting", "USD/month", out.saving_usd[keep]),
             _headline("flip_gpu_usd_per_hour", "GPU price at which both cost the same", "USD/GPU-hour",
-                      ((out.api_usd - float(model.further.self_host_usd)) / gpu_hours)[keep]),
+                      np.maximum(0.0, (out.api_usd - float(model.further.self_host_usd)) / gpu_hours)[keep]),
         ]  # fmt: skip
     return rows
 
