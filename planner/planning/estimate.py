@@ -18,7 +18,13 @@ from planner.planning.report.estimate_cells import flat_row
 from planner.planning.report.estimate_rows import Option, Size, assumptions, option_row
 from planner.planning.report.plain import plain
 from planner.planning.report.provenance import notes_of, provenance
-from planner.planning.report.verdict import nearest_candidate, no_fleet_verdict, verdict
+from planner.planning.report.verdict import (
+    nearest_candidate,
+    no_fleet_verdict,
+    verdict,
+    with_detail,
+    withdrawn_sentence,
+)
 from planner.planning.schema import SCHEMA_VERSION, Scenario
 from planner.planning.search.candidates import Candidate, Job, layouts_of, make_job, prepare
 from planner.planning.search.closed_form import capacity_rps, closed_form, lone_latencies
@@ -211,15 +217,16 @@ def _best(options: Sequence[Option]) -> Option | None:
 
 
 def _verdict(found: Estimate) -> dict[str, Any]:
-    best, job = found.best, found.job
+    best, job, gone = found.best, found.job, withdrawn_sentence(found.hosted)
     if best is None:
-        return no_fleet_verdict([option.candidate for option in found.options], found.against)
+        return with_detail(no_fleet_verdict([option.candidate for option in found.options], found.against), gone)
     assert best.size is not None
     assert best.bill is not None
     size, bill, more = best.size, best.bill, further_of(job.scenario)
-    return verdict(
+    said = verdict(
         job.scenario, job.load, best.candidate, size.serving, bill, found.against, estimated=True, further=more
     )
+    return with_detail(said, gone)
 
 
 def _break_even(found: Estimate) -> dict[str, Any] | None:

@@ -31,7 +31,13 @@ from planner.planning.report.rows import (
     memory_section,
     slo_rows,
 )
-from planner.planning.report.verdict import nearest_candidate, no_fleet_verdict, verdict
+from planner.planning.report.verdict import (
+    nearest_candidate,
+    no_fleet_verdict,
+    verdict,
+    with_detail,
+    withdrawn_sentence,
+)
 from planner.planning.schema import SCHEMA_VERSION, Scenario
 from planner.planning.search.candidates import Candidate, Job, evaluate, layouts_of, make_job
 from planner.planning.search.constraints import constraint_reason
@@ -142,7 +148,7 @@ def _without_fleet(
     nearest = nearest_candidate(candidates)
     fits = nearest is not None and nearest.memory is not None and nearest.memory.fits
     return _common(job, hosted, answers) | {
-        "verdict": no_fleet_verdict(candidates, cheapest(hosted)),
+        "verdict": with_detail(no_fleet_verdict(candidates, cheapest(hosted)), withdrawn_sentence(hosted)),
         "recommended": None,
         "slo": [],
         "load": None,
@@ -197,9 +203,10 @@ def _with_fleet(
     shown_load, unsure = load_section(job, size), uncertainty_section(job, size, bill, against)
     said = verdict(scenario, load, candidate, size.serving, bill, against, further=further_of(scenario))
     otherwise = operation_sentence(operation, said["choice"])
+    gone = withdrawn_sentence(hosted)
     sure = sure_sentence(unsure["replicas"], size.serving)
     return _common(job, hosted, answers) | {
-        "verdict": said | {"detail": " ".join(part for part in (said["detail"], otherwise, sure) if part)},
+        "verdict": with_detail(said, gone, otherwise, sure),
         "recommended": _recommended(scenario, size, bill),
         "slo": slo_rows(size),
         "load": shown_load,

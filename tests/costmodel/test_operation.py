@@ -115,7 +115,7 @@ def test_commitment_by_hand():
 
 
 def test_starts_beside_a_commitment_are_paid_as_in_a_schedule():
-    """Of four hours the second replica is needed in two and the third in one; each starts once, for an hour: 3 and 2."""
+    """Of four hours the second replica is needed in two, the third in one; each starts once, for an hour: 3 and 2."""
     terms = {"usd_per_hour": 10, "committed_usd_per_hour": 7, "hours_per_month": 4, "ready_s": 3600}
     found = cheapest_commitment([1, 1, 2, 3], **terms)
     assert (found.committed, found.by_hour_usd) == (2, 20)

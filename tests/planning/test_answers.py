@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from costmodel import Parallelism
-from planner.planning import catalog_listing, parse_scenario, plan, result_version
+from planner.planning import catalog_listing, estimate_scenario, parse_scenario, plan, result_version
 from planner.planning.report.names import candidate_name, gpus_name
 from planner.planning.report.plain import plain, usd
 from planner.planning.report.text import text_report
@@ -93,7 +93,16 @@ def test_rows_are_sorted_by_their_swing(sample):
 
 
 @pytest.mark.parametrize(
-    ("amount", "text"), [("812.4", "$812"), ("9514", "$9,514"), ("12345", "$12.3k"), ("-1234567", "$1.23M")]
+    ("amount", "text"),
+    [
+        ("812.4", "$812"),
+        ("9514", "$9,514"),
+        ("12345", "$12.3k"),
+        ("-1234567", "$1.23M"),
+        ("0.04", "$0.04"),
+        ("0.001", "less than a cent"),
+        ("0", "$0"),
+    ],
 )
 def test_money_in_sentences(amount, text):
     assert money(Decimal(amount)) == text
@@ -127,3 +136,14 @@ def test_a_missing_price_is_said_to_be_missing():
 def test_the_result_version_names_engine_and_catalog(sample):
     engine, catalog = result_version().split("+")
     assert (engine, catalog) == (sample["provenance"]["engine_version"], sample["provenance"]["catalog_version"])
+
+
+def test_an_api_that_is_withdrawn_is_left_out_and_named():
+    alternatives = [{"provider": "deepseek", "model": "deepseek-reasoner"}]
+    document = changed("api", {"alternatives": alternatives})
+    gone = "Left out of the comparison: deepseek-reasoner at DeepSeek, which is no longer offered."
+    answer = estimate_scenario(parse_scenario(document))
+    assert answer["verdict"]["choice"] == "self_host_only"
+    assert gone in answer["verdict"]["detail"]
+    none = plan(parse_scenario(changed("slo", {"tpot_p95_ms": 1}, document)))
+    assert none["verdict"]["detail"].endswith(gone)

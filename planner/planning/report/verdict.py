@@ -16,6 +16,7 @@ from planner.planning.report.names import (
     counted,
     gpu_name,
     gpus_name,
+    hosted_name,
     model_name,
     possessive,
     provider_name,
@@ -106,13 +107,29 @@ def verdict(
 
 
 def money(amount: Decimal) -> str:
-    """$812, $9.5k, $1.23M: as a sentence needs it."""
+    """$0.04, $812, $9.5k, $1.23M: as a sentence needs it."""
     value = abs(float(amount))
+    if 0 < value < 0.995:
+        return "less than a cent" if value < 0.005 else f"${value:.2f}"
     if value >= 999_500:
         return f"${value / 1e6:,.2f}M"
     if value >= 9_995:
         return f"${value / 1e3:,.1f}k"
     return f"${value:,.0f}"
+
+
+def with_detail(said: dict[str, Any], *sentences: str) -> dict[str, Any]:
+    """The verdict with further sentences; empty ones leave nothing."""
+    return said | {"detail": " ".join(part for part in (said["detail"], *sentences) if part)}
+
+
+def withdrawn_sentence(hosted: Sequence[Hosted]) -> str:
+    """Which of the APIs asked for are no longer offered, so that the verdict leaves them out; "" when all are."""
+    gone = [hosted_name(api.price.provider, api.price.model) for api in hosted if not api.price.available]
+    if not gone:
+        return ""
+    verb = "is" if len(gone) == 1 else "are"
+    return f"Left out of the comparison: {' and '.join(gone)}, which {verb} no longer offered."
 
 
 def price(usd_per_hour: Decimal) -> str:
