@@ -23,7 +23,7 @@ from planner.api.views import runs
 from planner.api.views.service import OPENAPI_FILE
 from planner.teams.models import User
 from tests.factories import make_token
-from tests.planner.api.test_permissions import things  # noqa: F401 - a fixture
+from tests.planner.api.test_permissions import MADE, Things
 
 EXAMPLES = int(os.environ.get("PLANNER_SCHEMATHESIS_EXAMPLES", "5"))
 SERVER = "http://testserver"
@@ -39,10 +39,11 @@ GROUPS = sorted({operation.path.split("/")[3] for operation in OPERATIONS})
 
 
 @pytest.fixture
-def caller(user: User, things: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:  # noqa: F811
+def caller(user: User, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A token that may do everything, and ids of things that are there."""
     monkeypatch.setattr(runs, "wait_while", lambda *_: None)
-    return {"token": make_token(user)[1], "things": things}
+    things = Things(user)
+    return {"token": make_token(user)[1], "things": {name: things[name] for name in MADE}}
 
 
 @pytest.mark.parametrize("group", GROUPS)
