@@ -113,7 +113,6 @@ def _headlines(rows: Sequence[Figures]) -> Table:
             )
             for row in rows
         ),
-        sheets=False,
     )
 
 

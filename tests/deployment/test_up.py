@@ -63,6 +63,10 @@ def test_the_printed_address_opens_the_sample_report_signed_in_once(up: Up) -> N
     assert http(up.address + up.link).status == 410
 
 
+def test_the_wait_for_the_first_report_is_announced(up: Up) -> None:
+    assert any(line.startswith(f"Pages at {up.address}/ - computing the sample report") for line in up.process.lines)
+
+
 def test_it_is_ready(up: Up) -> None:
     answer = http(up.address + "/readyz")
     assert (answer.status, answer.json) == (200, {"status": "ok", "database": "ok", "broker": "ok", "worker": "ok"})

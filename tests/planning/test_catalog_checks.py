@@ -35,6 +35,13 @@ def test_a_fault_that_the_catalog_shows(path, value, code, pointer, hint):
     assert hint in found[0].allowed + found[0].detail
 
 
+@pytest.mark.parametrize(("given", "end"), [("H100", "?"), ("H999", ".")])
+def test_a_detail_that_asks_ends_with_its_question_mark(given, end):
+    fault = next(each for each in faults(changed("hardware.gpus", [given])) if each.pointer == "/hardware/gpus/0")
+    assert fault.detail.endswith(end)
+    assert not fault.detail.endswith("?.")
+
+
 def test_catalog_faults_come_with_the_others():
     bad = changed("model.id", "no-such-model")
     bad["slo"] = {"ttft_p95_ms": 1}

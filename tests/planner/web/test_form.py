@@ -171,6 +171,11 @@ def test_all_errors_come_at_once_beside_their_fields(editor: Client) -> None:
     assert Run.objects.count() == 0
 
 
+def test_the_estimate_counts_what_is_to_be_put_right(editor: Client) -> None:
+    page = editor.post("/scenarios/estimate/", form_data(slo__tpot_p95_ms="0.05", model__id="llama-9")).content.decode()
+    assert "2 fields are put right" in page
+
+
 def test_nothing_typed_is_lost(editor: Client) -> None:
     typed = form_data(name="Keep <me>", slo__ttft_p95_ms="1,000", engine__version="0.99", way__model="sizes")
     typed |= {"model.layers": "thirty", "hardware.price_overrides.H100-SXM5-80GB.usd_per_gpu_hour": "3.20"}

@@ -29,6 +29,9 @@ WEB, WORKER = "web server", "worker"
 STOP_WITHIN_S = 5.0
 WEB_STOPS_WITHIN_S = 2.0
 TICK_S = 0.2
+COMPUTING = (
+    "Pages at {address}/ - computing the sample report; a first start compiles the simulator too, a minute or more"
+)
 
 
 def port_number(text: str) -> int:
@@ -70,6 +73,8 @@ class Command(BaseCommand):
             self.say(catalog_line())
             user = admin_get()
             run = sample_submit(user=user)
+            if run.state != State.DONE:  # the first start compiles the simulator: without a word it looks stuck
+                self.say(COMPUTING.format(address=address))
             threading.Thread(target=reap_until, args=(stop,), name="reaper", daemon=True).start()
             self.watch(children, stop, lambda: self.ready(address, user, run))
         finally:
