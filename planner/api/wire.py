@@ -1,14 +1,24 @@
 """What the API says, as pydantic models: they make the answers and describe them in the OpenAPI document."""
 
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from planner.planning.schema.fields import IsoDate
 
 RunState = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+def _printable(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("it holds control characters")
+    return value.strip()
+
+
+Label = Annotated[str, Field(max_length=120), AfterValidator(_printable)]
+"""The name someone gives a thing: one line that prints, as PostgreSQL stores no NUL and a name stands in tables."""
 
 
 class Wire(BaseModel):
@@ -156,7 +166,7 @@ class BatchAnswer(Wire):
 class LinkRequest(Wire):
     """A link token to make."""
 
-    name: str = Field("", max_length=120, description="What it is for.")
+    name: Label = Field("", description="What it is for.")
     expires_in_days: int = Field(365, ge=1, le=3650, description="Days until it stops working.")
 
 

@@ -4,21 +4,12 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from planner.api.wire import Wire
+from planner.api.wire import Label, Wire
 
 RoleName = Literal["owner", "editor", "viewer"]
 ScopeName = Literal["read", "run", "write"]
-
-
-def _printable(value: str) -> str:
-    if not value.isprintable():
-        raise ValueError("it holds control characters")
-    return value.strip()
-
-
-Label = Annotated[str, Field(max_length=120), AfterValidator(_printable)]
 _NEXT = Field(description="Path of the next page; null on the last one.")
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from planner.api.wire import RunFailure, RunLinks, Wire
+from planner.api.wire import Label, RunFailure, RunLinks, Wire
 
 EventName = Literal["run.done", "run.failed", "run.cancelled"]
 DeliveryStateName = Literal["pending", "delivered", "failed"]
@@ -19,7 +19,7 @@ class WebhookRequest(Wire):
     events: list[EventName] = Field(
         ["run.done", "run.failed", "run.cancelled"], min_length=1, max_length=3, description="What to be told of."
     )
-    name: str = Field("", max_length=120, description="What it is for.")
+    name: Label = Field("", description="What it is for.")
 
 
 class DeliverySummary(Wire):

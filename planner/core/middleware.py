@@ -1,4 +1,4 @@
-"""Gives every request an id, shown in logs, error bodies and the `X-Request-Id` header."""
+"""What every answer has: an id, shown in logs and error bodies too, and a word on who may keep it."""
 
 import re
 import uuid
@@ -28,3 +28,16 @@ class RequestIdMiddleware:
         finally:
             request_id.reset(token)
             via_token.reset(came_with)
+
+
+class PrivateAnswersMiddleware:
+    """Answers are one person's unless they say otherwise: no proxy keeps them, and a browser asks before it shows one
+    again, so that nothing stays readable after signing out."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response.headers.setdefault("Cache-Control", "private, no-cache")
+        return response

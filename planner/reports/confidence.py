@@ -153,13 +153,18 @@ def _drivers(rows: Sequence[Figures]) -> Table | None:
                     Cell(f"{_amount(row['p10'], row['unit'])} to {_amount(row['p90'], row['unit'])}"
                          f" {_UNITS.get(row['unit'], row['unit'])}".rstrip()),
                     *(saving if priced else ()),
-                    Cell(number(row["variance_ratio"] * 100)),
+                    _part_of_spread(row),
                     _turn(row),
                     Cell(tidy(row["basis"])),
                 )
             )
         )  # fmt: skip
     return Table("Uncertain inputs, each alone", columns, tuple(out))
+
+
+def _part_of_spread(row: Figures) -> Cell:
+    ratio = row["variance_ratio"]
+    return Cell("", why="no API to compare with") if ratio is None else Cell(number(ratio * 100))
 
 
 def _ends(first: float | None, second: float | None) -> tuple[float | None, float | None]:

@@ -3,7 +3,9 @@
 from django.db import transaction
 
 from planner.teams.audit import record
-from planner.teams.models import Membership, Role, Team, User
+from planner.teams.invitations import invitation_revoke, invitations_open
+from planner.teams.models import ApiToken, LinkToken, Membership, PasswordLink, Role, Team, User
+from planner.teams.services import token_revoke
 
 
 class LastOwner(Exception):  # noqa: N818 - the name says what is the case
@@ -37,7 +39,9 @@ def team_rename(*, team: Team, actor: User, name: str) -> Team:
 
 @transaction.atomic
 def member_role_change(*, membership: Membership, actor: User, role: Role) -> Membership:
-    """Gives a member another role. LastOwner: the only owner would lose it."""
+    """Gives a member another role. A former owner leaves no open invitation or link for a new password behind.
+    LastOwner: the only owner would lose it.
+    """
     _lock(membership.team)
     membership.refresh_from_db()
     before = membership.role
@@ -47,6 +51,8 @@ def member_role_change(*, membership: Membership, actor: User, role: Role) -> Me
         _another_owner(membership)
     membership.role = role
     membership.save(update_fields=["role"])
+    if before == Role.OWNER:
+        _end_ways_in(membership, actor)
     details = {"before": str(before), "after": str(role)}
     _record(membership, actor, "member.role_changed", details)
     return membership
@@ -54,11 +60,19 @@ def member_role_change(*, membership: Membership, actor: User, role: Role) -> Me
 
 @transaction.atomic
 def member_remove(*, membership: Membership, actor: User) -> None:
-    """Ends a membership: one's own is leaving. Tokens of that person in the team die with it. LastOwner."""
+    """Ends a membership: one's own is leaving. Tokens of that person in the team and the ways in that they opened end
+    for good, so that nothing comes back to life when they join again. LastOwner.
+    """
     _lock(membership.team)
     membership.refresh_from_db()
     if membership.role == Role.OWNER:
         _another_owner(membership)
+    if membership.role == Role.OWNER:
+        _end_ways_in(membership, actor)
+    for kind in (ApiToken, LinkToken):
+        for token in kind._default_manager.filter(team=membership.team, user=membership.user, revoked_at=None):
+            if not (isinstance(token, ApiToken) and token.of_team):
+                token_revoke(token=token, actor=actor)
     _record(
         membership, actor, "member.left" if actor == membership.user else "member.removed", {"role": membership.role}
     )
@@ -75,6 +89,14 @@ def members_of(team: Team) -> list[Membership]:
 def _lock(team: Team) -> None:
     """Two owners who step down at once: the second sees the first."""
     Team.objects.select_for_update().get(pk=team.pk)
+
+
+def _end_ways_in(membership: Membership, actor: User) -> None:
+    """Ends a former owner's open invitations, and all links for a new password that owners of the team made: who made
+    which is not kept, and a new one is a press away."""
+    for invitation in invitations_open(membership.team).filter(created_by=membership.user):
+        invitation_revoke(invitation=invitation, actor=actor)
+    PasswordLink.objects.filter(team=membership.team, used_at=None).delete()
 
 
 def _another_owner(membership: Membership) -> None:

@@ -26,8 +26,17 @@ def add_errors(form: forms.Form, refused: ValidationError) -> None:
         form.add_error(name if name in form.fields else None, messages)
 
 
+class LineField(forms.CharField):
+    """The name of a person or a thing: one line that prints, as the API has it."""
+
+    def validate(self, value: str) -> None:
+        super().validate(value)
+        if not value.isprintable():
+            raise ValidationError("It holds characters that do not print, such as control characters.")
+
+
 class TeamNameForm(forms.Form):
-    name = forms.CharField(label="Name of the team", max_length=120)
+    name = LineField(label="Name of the team", max_length=120)
 
 
 class InviteForm(forms.Form):
@@ -41,7 +50,7 @@ class InviteForm(forms.Form):
 class TokenForm(forms.Form):
     """`scopes`: those that the person's role fills; `team`: whether tokens of the team are theirs to make."""
 
-    name = forms.CharField(label="What it is for", max_length=120)
+    name = LineField(label="What it is for", max_length=120)
     kind = forms.ChoiceField(label="Kind", help_text="Yours ends when you leave; a link only reads, for sheets.")
     scope = forms.ChoiceField(label="Scope")
     days = forms.IntegerField(
@@ -87,7 +96,7 @@ def _new_password(label: str) -> forms.CharField:
 class JoinForm(forms.Form):
     """A new person's account; without `email` where the invitation states the address."""
 
-    name = forms.CharField(label="Your name", max_length=150, widget=forms.TextInput(attrs={"autocomplete": "name"}))
+    name = LineField(label="Your name", max_length=150, widget=forms.TextInput(attrs={"autocomplete": "name"}))
     email = forms.EmailField(label="E-mail", widget=forms.EmailInput(attrs={"autocomplete": "username"}))
     password = _new_password("Password")
 
@@ -112,4 +121,4 @@ class ChangePasswordForm(forms.Form):
 
 
 class PersonForm(forms.Form):
-    name = forms.CharField(label="Your name", max_length=150, widget=forms.TextInput(attrs={"autocomplete": "name"}))
+    name = LineField(label="Your name", max_length=150, widget=forms.TextInput(attrs={"autocomplete": "name"}))

@@ -202,7 +202,10 @@ def test_another_teams_link_is_not_there(api: Api) -> None:
     problem(api.delete(f"/sheets/links/{10**30}"), 404, "not-found")
 
 
-@pytest.mark.parametrize("body", [{"expires_in_days": 0}, {"expires_in_days": "x"}, {"name": "n" * 121}, {"x": 1}])
+@pytest.mark.parametrize(
+    "body",
+    [{"expires_in_days": 0}, {"expires_in_days": "x"}, {"name": "n" * 121}, {"name": "a\x00b"}, {"x": 1}],
+)
 def test_a_wrong_link_request_is_refused(api: Api, body: dict[str, Any]) -> None:
     problem(api.post("/sheets/links", body), 422, "invalid-body")
 

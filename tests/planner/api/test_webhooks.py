@@ -55,6 +55,13 @@ def test_a_wrong_body_tells_every_fault(api: Api) -> None:
     assert {fault["pointer"] for fault in body["errors"]} == {"/url", "/events/1", "/colour"}
 
 
+@pytest.mark.parametrize("name", ["a\x00b", "a\x0bb", "a\nb"])
+def test_its_name_is_one_line_that_prints(api: Api, name: str) -> None:
+    """PostgreSQL stores no NUL, where SQLite does."""
+    body = problem(api.post("/webhooks", {"url": "https://example.com/", "name": name}), 422, "invalid-body")
+    assert [fault["pointer"] for fault in body["errors"]] == ["/name"]
+
+
 def test_a_team_has_so_many(api: Api, user: User) -> None:
     for _ in range(MAX_PER_TEAM):
         make_webhook(user)

@@ -49,11 +49,15 @@ def test_an_input_that_turns_the_verdict_says_where_and_how_likely() -> None:
 def test_without_an_api_inputs_have_no_saving() -> None:
     report = example()
     for row in report["uncertainty"]["drivers"]:
-        row["saving_p10_usd_per_month"] = row["saving_p90_usd_per_month"] = None
+        row["saving_p10_usd_per_month"] = row["saving_p90_usd_per_month"] = row["variance_ratio"] = None
     sure = confidence(report)
     assert sure is not None
     assert sure.drivers is not None
     assert not any("Saving" in column.label for column in sure.drivers.columns)
+    part = [column.label for column in sure.drivers.columns].index("Part of the spread")
+    assert {(row.cells[part].text, row.cells[part].why) for row in sure.drivers.rows} == {
+        ("", "no API to compare with")
+    }
 
 
 def test_reports_without_these_parts_leave_them_out() -> None:

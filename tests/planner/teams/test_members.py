@@ -3,8 +3,10 @@ from django.core.exceptions import ValidationError
 
 from planner.teams import members
 from planner.teams.audit import audit_events_of
+from planner.teams.invitations import InvitationUnusable, invitation_accept, invitation_create, invitation_find
 from planner.teams.models import Membership, Role, Team, User
-from planner.teams.services import token_authenticate
+from planner.teams.passwords import password_link_create, password_link_find
+from planner.teams.services import link_token_authenticate, link_token_create, token_authenticate, token_create
 from tests.factories import add_member, make_token, make_user, team_of
 
 pytestmark = pytest.mark.django_db
@@ -67,3 +69,33 @@ def test_members_are_listed_by_role_then_address(user: User) -> None:
     people = [add_member(team, role) for role in (Role.VIEWER, Role.EDITOR, Role.OWNER)]
     assert [row.user for row in members.members_of(team)][-2:] == [people[1], people[0]]
     assert make_user() not in [row.user for row in members.members_of(team)]
+
+
+@pytest.mark.parametrize("goes", ["removed", "no owner any more"])
+def test_a_former_owner_leaves_no_way_back_in(user: User, goes: str) -> None:
+    team = team_of(user)
+    other, colleague = add_member(team, Role.OWNER), add_member(team, Role.EDITOR)
+    _, of_other = invitation_create(team=team, actor=other, role=Role.OWNER)
+    _, of_user = invitation_create(team=team, actor=user, role=Role.VIEWER)
+    password = password_link_create(person=colleague, actor=other, team=team)
+    if goes == "removed":
+        members.member_remove(membership=membership(other, team), actor=user)
+    else:
+        members.member_role_change(membership=membership(other, team), actor=user, role=Role.EDITOR)
+    with pytest.raises(InvitationUnusable):
+        invitation_find(of_other)
+    assert invitation_find(of_user).role == Role.VIEWER
+    assert password_link_find(password) is None
+
+
+def test_old_tokens_stay_dead_when_someone_joins_again(user: User) -> None:
+    team = team_of(user)
+    other = add_member(team, Role.OWNER)
+    _, own = token_create(team=team, user=other, scope="write")
+    _, sheet = link_token_create(team=team, user=other)
+    _, teams = token_create(team=team, user=other, scope="read", of_team=True)
+    members.member_remove(membership=membership(other, team), actor=user)
+    invitation, _ = invitation_create(team=team, actor=user, role=Role.VIEWER)
+    invitation_accept(invitation=invitation, user=other)
+    assert (token_authenticate(own), link_token_authenticate(sheet)) == (None, None)
+    assert token_authenticate(teams) is not None, "it is the team's and stays"

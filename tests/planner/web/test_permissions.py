@@ -121,6 +121,14 @@ def test_a_stranger_is_asked_to_sign_in(office: Office, address: Address) -> Non
     assert response["Location"].startswith("/sign-in/?next=/")
 
 
+@cases(OF_A_TEAM, FOR_EDITORS, LISTS)
+def test_nobody_but_the_visitors_browser_keeps_a_page(office: Office, address: Address) -> None:
+    """And the browser asks again before it shows one, which ends with signing out."""
+    kept = signed_in(office.owner).get(address(office))["Cache-Control"]
+    assert "private" in kept
+    assert "no-cache" in kept or "no-store" in kept
+
+
 @cases(POSTS, OWNER_POSTS, EDITOR_POSTS_OF_THE_TEAM, MEMBER_POSTS)
 def test_a_stranger_can_send_nothing(office: Office, address: Address) -> None:
     response = Client().post(address(office))

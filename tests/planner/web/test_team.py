@@ -206,3 +206,12 @@ def test_who_is_in_no_team_can_make_one() -> None:
     assert "no team" in client.get("/account/").content.decode()
     made = client.post("/account/teams/", {"name": "Mine"})
     assert client.get(made["Location"]).status_code == 200
+
+
+@pytest.mark.parametrize("page", ["/account/name/", "/account/teams/", "/team/name/", "/team/tokens/"])
+@pytest.mark.parametrize("name", ["a\x0bb", "a\x1b[31mb", "a\u202eb"])
+def test_a_name_is_one_line_that_prints(office: Office, page: str, name: str) -> None:
+    sent = {"name": name, "kind": "link", "scope": "read", "days": 5}
+    refused = signed_in(office.owner).post(page, sent)
+    assert refused.status_code == 422
+    assert "do not print" in refused.content.decode()
