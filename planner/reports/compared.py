@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import Q
 
 from planner.runs.models import Run, State
+from planner.runs.selectors import newest_reports
 from planner.scenarios.models import ScenarioVersion
 from planner.teams.models import Team
 
@@ -75,10 +76,10 @@ def _ref(text: str) -> Ref:
 
 def compared(team: Team, refs: Sequence[Ref]) -> tuple[Compared, ...]:
     """The sides, in the order of their names; a version comes with its newest finished run on its own prices, else on
-    any. In three queries however many there are. KeyError with the name that the team does not have."""
+    any. In four queries however many there are. KeyError with the name that the team does not have."""
     runs = {run.pk: run for run in _runs(team).filter(pk__in=[ref.id for ref in refs if ref.is_run])}
     versions = _versions(team, [ref for ref in refs if not ref.is_run])
-    of_versions = _newest_runs(team, list(versions.values()))
+    of_versions = newest_reports(versions.values(), _with_versions())
     sides = []
     for ref in refs:
         if ref.is_run:
@@ -97,7 +98,11 @@ def _named(found: Mapping[Any, Any], key: object, ref: Ref) -> Any:
 
 
 def _runs(team: Team) -> Any:
-    return Run.objects.filter(team=team).select_related("scenario_version__scenario").defer("partial")
+    return _with_versions().filter(team=team)
+
+
+def _with_versions() -> Any:
+    return Run.objects.select_related("scenario_version__scenario").defer("partial")
 
 
 def _versions(team: Team, refs: Sequence[Ref]) -> dict[Ref, ScenarioVersion]:
@@ -116,19 +121,6 @@ def _versions(team: Team, refs: Sequence[Ref]) -> dict[Ref, ScenarioVersion]:
         if version.pk in bodies:
             version.body = bodies[version.pk]
     return found
-
-
-def _newest_runs(team: Team, versions: Sequence[ScenarioVersion]) -> dict[int, Run]:
-    """The finished run of each version: the newest on the version's own prices, else the newest."""
-    rows = Run.objects.filter(team=team, scenario_version__in=[version.pk for version in versions], state=State.DONE)
-    newest: dict[int, tuple[bool, uuid.UUID]] = {}
-    own = {version.pk: version.priced_at for version in versions}
-    for pk, version_id, priced_at in rows.order_by("created_at").values_list("pk", "scenario_version_id", "priced_at"):
-        as_saved = priced_at == own[version_id]
-        if as_saved or not newest.get(version_id, (False,))[0]:
-            newest[version_id] = (as_saved, pk)
-    found = _runs(team).filter(pk__in=[pk for _, pk in newest.values()])
-    return {run.scenario_version_id: run for run in found}
 
 
 def _side(ref: Ref, version: ScenarioVersion | None, run: Run | None) -> Compared:

@@ -63,7 +63,9 @@ class Run(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["team", "-created_at"]),
-            models.Index(fields=["team", "digest", "state"]),
+            models.Index(fields=["team", "state", "-created_at"]),
+            models.Index(fields=["scenario_version", "-created_at"]),
+            models.Index(fields=["digest", "state", "team"]),
             models.Index(fields=["state", "lease_until"]),
             models.Index(fields=["state", "queued_at"]),
             models.Index(fields=["finished_at"], condition=Q(announced=False), name="runs_to_announce"),

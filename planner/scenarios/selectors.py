@@ -1,6 +1,7 @@
 """Reads of saved scenarios; the team comes first, so that nothing of another team can be named."""
 
 import uuid
+from collections.abc import Iterable
 from typing import Literal
 
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -44,6 +45,15 @@ def scenario_get(team: Team, scenario_id: uuid.UUID | str) -> Scenario:
 def version_newest(scenario: Scenario) -> ScenarioVersion:
     """The scenario's current content."""
     return scenario.versions.select_related("created_by").latest("number")
+
+
+def newest_versions(scenarios: Iterable[Scenario]) -> dict[uuid.UUID, ScenarioVersion]:
+    """The current version of each scenario by the scenario's key, without bodies."""
+    ids = [scenario.pk for scenario in scenarios]
+    newest = ScenarioVersion.objects.filter(scenario=OuterRef("pk")).order_by("-number").values("pk")[:1]
+    picked = Scenario.objects.filter(pk__in=ids).annotate(newest=Subquery(newest)).values("newest")
+    found = ScenarioVersion.objects.filter(pk__in=picked).select_related("created_by").defer("body")
+    return {version.scenario_id: version for version in found}
 
 
 def version_get(team: Team, scenario_id: uuid.UUID | str, number: int | None = None) -> ScenarioVersion:

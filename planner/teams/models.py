@@ -199,7 +199,12 @@ class AuditEvent(models.Model):
     objects = AuditQuerySet.as_manager()
 
     class Meta:
-        indexes = [models.Index(fields=["team", "-created_at"])]
+        indexes = [
+            models.Index(fields=["team", "-created_at"]),
+            models.Index(fields=["team", "action", "-created_at"]),
+            models.Index(fields=["team", "actor_label", "-created_at"]),
+            models.Index(fields=["team", "object_id", "-created_at"]),
+        ]
 
     def __str__(self) -> str:
         return f"{self.actor_label} {self.action} {self.object_label}"

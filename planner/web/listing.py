@@ -13,7 +13,9 @@ from django.utils import timezone
 
 from planner.reports.view import Summary, summary
 from planner.runs.models import FINAL_STATES, Run, State
+from planner.runs.selectors import newest_runs
 from planner.scenarios.models import Scenario, ScenarioVersion
+from planner.scenarios.selectors import newest_versions
 
 PER_PAGE = 25
 OLD_PRICE_DAYS = 90
@@ -57,15 +59,8 @@ class ScenarioRow:
 
 def scenario_rows(scenarios: Iterable[Scenario]) -> list[ScenarioRow]:
     """Rows in the given order, in two queries however many there are."""
-    ids = [scenario.pk for scenario in scenarios]
-    versions: dict[object, ScenarioVersion] = {}
-    found = ScenarioVersion.objects.filter(scenario__in=ids).select_related("created_by").defer("body")
-    for version in found.order_by("number"):
-        versions[version.scenario_id] = version
-    newest_ids = [version.pk for version in versions.values()]
-    runs: dict[object, Run] = {}
-    for run in Run.objects.filter(scenario_version__in=newest_ids).defer("body", "partial").order_by("created_at"):
-        runs[run.scenario_version_id] = run
+    versions = newest_versions(scenarios)
+    runs = newest_runs(versions.values())
     return [_row(scenario, versions[scenario.pk], runs.get(versions[scenario.pk].pk)) for scenario in scenarios]
 
 

@@ -2,7 +2,7 @@
 
 import uuid
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import OuterRef, Prefetch, QuerySet, Subquery
 
 from planner.teams.models import Team
 from planner.teams.selectors import owned_get
@@ -11,8 +11,11 @@ from planner.webhooks.models import Delivery, Webhook
 
 def webhooks_of(team: Team) -> QuerySet[Webhook]:
     """The team's webhooks, newest first, each with its newest delivery as `last`."""
-    newest = Prefetch("deliveries", Delivery.objects.defer("body").order_by("-created_at", "pk")[:1], to_attr="last")
-    return Webhook.objects.filter(team=team).prefetch_related(newest).order_by("-created_at", "pk")
+    webhooks = Webhook.objects.filter(team=team)
+    of_one = Delivery.objects.filter(webhook=OuterRef("pk")).order_by("-created_at", "pk").values("pk")[:1]
+    newest = webhooks.annotate(newest=Subquery(of_one)).values("newest")  # by index, however many deliveries there are
+    last = Prefetch("deliveries", Delivery.objects.filter(pk__in=newest).defer("body"), to_attr="last")
+    return webhooks.prefetch_related(last).order_by("-created_at", "pk")
 
 
 def webhook_get(team: Team, webhook_id: uuid.UUID | str) -> Webhook:

@@ -10,7 +10,7 @@ from django.utils.dateparse import parse_date
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
-from planner.teams.audit import audit_events_of
+from planner.teams.audit import audit_actions_of, audit_actors_of, audit_events_of
 from planner.teams.models import AuditEvent, Team
 from planner.teams.selectors import owned_get
 from planner.web.access import Visit, for_team, page
@@ -80,13 +80,12 @@ def log(request: HttpRequest, visit: Visit) -> HttpResponse:
     query = request.GET.copy()
     if len(shown) > PER_PAGE:
         query["after"] = str(shown[PER_PAGE - 1].pk)
-    everything = audit_events_of(visit.team).order_by()
     csv_address = reverse("api-team-audit", args=[visit.team.pk])
     context = {
         "table": audit_table(shown[:PER_PAGE], "Audit log"),
         "older": query.urlencode() if len(shown) > PER_PAGE else "",
-        "actions": [(name, words(name)) for name in sorted(everything.values_list("action", flat=True).distinct())],
-        "actors": sorted(filter(None, everything.values_list("actor_label", flat=True).distinct())),
+        "actions": [(name, words(name)) for name in audit_actions_of(visit.team)],
+        "actors": audit_actors_of(visit.team),
         "chosen": filters.given(),
         "csv_address": f"{csv_address}?{urlencode({'format': 'csv', **filters.given()})}",
         "section": "team",

@@ -13,7 +13,8 @@ from django.views.decorators.http import require_GET, require_POST
 from planner import planning
 from planner.reports.compared import MOST
 from planner.reports.moved_prices import moved_prices
-from planner.runs.models import Run, State
+from planner.runs.models import State
+from planner.runs.selectors import runs_by_version
 from planner.runs.services import version_run
 from planner.scenarios.models import ScenarioVersion
 from planner.scenarios.selectors import ORDERS, Order, comments_of, scenarios_of, tags_of, version_get, versions_of
@@ -24,6 +25,10 @@ from planner.web.listing import ScenarioRow, paged, scenario_rows
 from planner.web.views.scenario_form import scenario_of
 
 MOST_VERSIONS = 100
+MOST_RUNS = 5
+MOST_RUNS_OPENED = 200
+"""Runs shown of each version, the newest, and of the one that `?runs=` names by its number."""
+MOST_COMMENTS = 100
 ORDER_NAMES = {"-created_at": "newest first", "-changed_at": "last changed first", "name": "by name"}
 
 
@@ -68,19 +73,18 @@ def detail(request: HttpRequest, visit: Visit, scenario_id: uuid.UUID) -> HttpRe
     """One scenario with its versions and their runs, its tags, and what was said about it."""
     scenario = scenario_of(visit, scenario_id)
     versions = list(versions_of(scenario)[:MOST_VERSIONS])
-    runs: dict[Any, list[Run]] = {}
-    found = Run.objects.filter(scenario_version__in=versions).defer(
-        "body", "partial", "report", "scenario_version__body"
-    )
-    for run in found.select_related("scenario_version").order_by("-created_at"):
-        runs.setdefault(run.scenario_version_id, []).append(run)
+    runs = runs_by_version(versions, MOST_RUNS)
+    opened = [version for version in versions if str(version.number) == request.GET.get("runs")]
+    runs |= runs_by_version(opened, MOST_RUNS_OPENED)
+    comments = list(comments_of(scenario)[: MOST_COMMENTS + 1])
     row = scenario_rows([scenario])[0]
     context = {
         "scenario": scenario,
-        "versions": [(version, runs.get(version.pk, [])) for version in versions],
+        "versions": [(version, *runs.get(version.pk, ([], 0))) for version in versions],
         "row": row,
         "tags": [tag.name for tag in scenario.tags.all()],
-        "comments": comments_of(scenario),
+        "comments": comments[:MOST_COMMENTS],
+        "more_comments": len(comments) > MOST_COMMENTS,
         "writable": _other_teams(visit),
         "section": "scenarios",
         "most": MOST,
