@@ -80,7 +80,7 @@ def _caller(user: User, request: Request, named: UUID | None) -> Caller:
     team = _team(user, request, token, named)
     if isinstance(token, ApiToken) and token.of_team:
         return Caller(user, token.team, rules.TEAM_TOKEN_ROLE, token)
-    role = rules.role_of(user, team) if team else None
+    role = token.member_role if token else rules.role_of(user, team) if team else None
     if team is None or role is None:
         raise PermissionDenied("You belong to no team.")
     return Caller(user, team, role, token)

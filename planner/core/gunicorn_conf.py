@@ -4,6 +4,9 @@ import socket
 import struct
 from typing import Any
 
+from django.urls import get_resolver
+
+from planner import planning
 from planner.core import lifeline
 
 logger_class = "planner.core.gunicorn_log.RedactingLogger"
@@ -18,6 +21,15 @@ def when_ready(server: Any) -> None:
     for listener in server.LISTENERS:
         limit_silence(listener.sock)
     lifeline.hold()
+    if server.cfg.preload_app:
+        warm_up()
+
+
+def warm_up() -> None:
+    """Loads what the first requests need, once for all processes, which share it: addresses with their views, the
+    catalog, the closed form (not the simulator's compiler)."""
+    get_resolver().url_patterns  # noqa: B018 - reading it imports the views
+    planning.estimate_cells(planning.parse_scenario(planning.sample_scenario()))
 
 
 def limit_silence(listener: socket.socket) -> None:

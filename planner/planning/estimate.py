@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from costmodel import Coverage, Parallelism, break_even, replicas_for_peak
+from costmodel import Parallelism, break_even, replicas_for_peak
 from costmodel.pricing.money import exact
 from planner.planning.money.bills import Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
 from planner.planning.money.break_even import against_row, stairs_of
@@ -27,15 +27,12 @@ from planner.planning.report.verdict import (
 )
 from planner.planning.schema import SCHEMA_VERSION, Scenario
 from planner.planning.search.candidates import Candidate, Job, layouts_of, make_job, prepare
-from planner.planning.search.closed_form import capacity_rps, closed_form, lone_latencies
 from planner.planning.search.constraints import constraint_reason
 from planner.planning.search.deployments import coverage_of
 from planner.planning.search.feasibility import missed_alone_reason, no_rate_reason
 from planner.planning.search.fleet import MAX_REPLICAS
-from planner.planning.search.intervals import rate_ratios
 from planner.planning.search.inventory import Gpu, resolve_gpus
-from planner.planning.search.replica import Replica, estimate
-from planner.planning.search.targets import judge
+from planner.planning.search.replica_rates import ReplicaRates, replica_rates
 from planner.planning.traffic.picture import traffic_picture
 
 METHOD = "closed_form"
@@ -153,18 +150,17 @@ def _option(job: Job, candidate: Candidate) -> Option:
     replica = candidate.replica
     if replica is None:
         return Option(candidate)
-    form = closed_form(replica, job.load)
-    alone = judge(job.targets, lone_latencies(replica, form.sample))
-    reason = missed_alone_reason(alone, len(form.sample.prompt), widest=candidate.widest)
+    deployment = candidate.deployment
+    assert deployment is not None
+    rates = replica_rates(job, deployment, replica)
+    form, capacity = rates.form, rates.capacity_rps
+    reason = missed_alone_reason(rates.alone, len(form.sample.prompt), widest=candidate.widest)
     if reason is not None:
         return Option(replace(candidate, reason=reason), form)
-    capacity = capacity_rps(form, job.targets) * replica.lanes
     if capacity * SIMULATED_RATIO[1] * MAX_REPLICAS < job.load.peak_rps:
         reason = no_rate_reason(capacity * SIMULATED_RATIO[1], job.load)
         return Option(replace(candidate, reason=reason), form)
-    assert candidate.deployment is not None
-    covered = coverage_of(candidate.deployment)
-    size = _size(job, replica, capacity, covered)
+    size = _size(job, rates)
     bill = fleet_bill(
         job.scenario,
         candidate.gpu,
@@ -176,16 +172,15 @@ def _option(job: Job, candidate: Candidate) -> Option:
     reason = constraint_reason(job.scenario, candidate.gpus_per_replica, size.serving, size.mid_rps, bill)
     if reason is not None:
         return Option(replace(candidate, reason=reason), form)
-    return Option(candidate, form, capacity, size, bill, covered)
+    return Option(candidate, form, capacity, size, bill, coverage_of(deployment))
 
 
-def _size(job: Job, replica: Replica, capacity: float, covered: Coverage) -> Size:
+def _size(job: Job, rates: ReplicaRates) -> Size:
     """The interval joins two independent errors, of the closed form and of step times: their logarithms add up as
     squares. 0 at the low end where with slow steps no target of TPOT can be met."""
     low_ratio, usual_ratio, high_ratio = SIMULATED_RATIO
-    now = estimate(replica, job.load.mix, job.targets.step_limit_ms)
-    slow, fast = rate_ratios(job, replica, now, covered)
-    mid = capacity * usual_ratio
+    slow, fast = rates.slow_ratio, rates.fast_ratio
+    mid = rates.capacity_rps * usual_ratio
     low = mid * math.exp(-math.hypot(math.log(low_ratio / usual_ratio), math.log(slow))) if slow > 0 else 0.0
     high = mid * math.exp(math.hypot(math.log(high_ratio / usual_ratio), math.log(fast)))
     peak = job.load.peak_rps

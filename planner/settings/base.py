@@ -105,12 +105,17 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
 
-# --- what is kept in memory, per process: limits by default, estimates by digest apart, so that they push out no limit
+# --- what the web processes of a machine share: limits by default; estimates by digest apart, so that they push out no
+# limit. Files of their own, so that a refreshing sheet does not wait for the database.
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 20_000}},
+    "default": {
+        "BACKEND": "planner.core.shared_cache.SharedCache",
+        "LOCATION": DATA_DIR / "cache" / "limits.sqlite3",
+        "OPTIONS": {"MAX_ENTRIES": 20_000},
+    },
     "estimates": {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-        "LOCATION": "estimates",
+        "BACKEND": "planner.core.shared_cache.SharedCache",
+        "LOCATION": DATA_DIR / "cache" / "estimates.sqlite3",
         "TIMEOUT": 6 * 3600,
         "OPTIONS": {"MAX_ENTRIES": 4_000},
     },

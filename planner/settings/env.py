@@ -34,6 +34,9 @@ class Env(BaseSettings):
         15.0, ge=1, le=3600, description="A worker that does not renew its run for this long loses it."
     )
     worker_processes: int = Field(2, ge=1, le=64, description="Runs computed at the same time by one worker.")
+    web_processes: int | None = Field(
+        None, ge=1, le=16, description="Web processes of `up`; left out: two where two cores and 3 GiB are there."
+    )
     webhook_private_targets: bool = Field(
         False,
         description="Webhooks may call private addresses and plain http, which reaches what this machine reaches.",

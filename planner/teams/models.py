@@ -93,6 +93,9 @@ class Secret(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
 
+    member_role: Role | None = None
+    """Of its user in its team, as found when it let someone in; not stored."""
+
     class Meta:
         abstract = True
 

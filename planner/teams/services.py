@@ -13,6 +13,7 @@ from django.utils import timezone
 from planner.teams.audit import record
 from planner.teams.hashing import sha256_of
 from planner.teams.models import ApiToken, LinkToken, Membership, Role, SignInLink, Team, User
+from planner.teams.rules import role_of
 
 TOKEN_MARK = "stc"  # noqa: S105 - the public start of every token, so that leaks can be searched for
 LINK_MARK = "stl"
@@ -122,9 +123,8 @@ def _is_live(token: ApiToken | LinkToken) -> bool:
         return False
     if isinstance(token, ApiToken) and token.of_team:
         return True
-    if not token.user.is_active:
-        return False
-    return Membership.objects.filter(team=token.team, user=token.user).exists()
+    token.member_role = role_of(token.user, token.team)
+    return token.member_role is not None
 
 
 def _note_use(token: ApiToken | LinkToken) -> None:

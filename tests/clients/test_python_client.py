@@ -107,6 +107,53 @@ def test_a_webhook_is_made_tested_and_ended(live_server: LiveServer, monkeypatch
         client.create_webhook("https://10.0.0.1/")
 
 
+@pytest.fixture
+def writer(live_server: LiveServer) -> Client:
+    return Client(live_server.url, make_token(make_user(), "write")[1])
+
+
+def test_versions_are_saved_on_top_of_what_was_seen(writer: Client) -> None:
+    made = writer.create_scenario(scenario_dict(), note="first", tags=["eu"])
+    saved = writer.save_version(made["id"], scenario_dict(seed=2), began_with=1)
+    assert saved["number"] == 2
+    with pytest.raises(ApiError) as conflict:
+        writer.save_version(made["id"], scenario_dict(seed=3), began_with=1)
+    assert (conflict.value.status, conflict.value.kind) == (412, "version-conflict")
+    assert [row["number"] for row in writer.versions(made["id"])] == [2, 1]
+    assert writer.version(made["id"], 1)["scenario"]["seed"] == 1
+    assert writer.scenario(made["id"])["tags"] == ["eu"]
+    changed = writer.diff(made["id"], **{"from": 1, "to": 2})
+    assert "/seed" in json.dumps(changed)
+    other = writer.create_scenario(scenario_dict(name="Other", seed=5))
+    assert len(writer.compare(made["id"], f"{made['id']}:1", other["id"])["sides"]) == 3
+
+
+def test_a_share_link_is_made_listed_and_ended(writer: Client, worker: dict[str, Any]) -> None:
+    run = writer.plan(scenario_dict())
+    run.wait()
+    made = writer.create_share_link(run.id, name="Board")
+    assert [row["id"] for row in writer.share_links()] == [made["id"]]
+    writer.delete_share_link(made["id"])
+    with pytest.raises(ApiError):
+        writer.create_share_link("00000000-0000-0000-0000-000000000000")
+
+
+def test_a_team_its_members_and_tokens(writer: Client, live_server: LiveServer) -> None:
+    (team,) = writer.teams()
+    (member,) = writer.members(team["id"])
+    assert member["role"] == "owner"
+    made = writer.create_token(team["id"], "read", name="Sheet")
+    assert made["id"] in [row["id"] for row in writer.tokens(team["id"])]
+    reader = Client(live_server.url, made["token"])
+    with pytest.raises(ApiError) as refused:
+        reader.create_scenario(scenario_dict())
+    assert refused.value.status == 403
+    writer.delete_token(team["id"], made["id"])
+    with pytest.raises(ApiError) as unknown:
+        list(reader.teams())
+    assert unknown.value.status == 401
+
+
 def test_a_receiver_knows_what_is_genuine() -> None:
     secret = signing.secret_text(b"k" * 32)
     now_s = int(time.time())

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -151,13 +151,32 @@ class Steady:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Draws:
+    """Each request's place in what spreads TTFT and TPOT, each in an order of its own, so that they are independent:
+    standard normal values of how many it meets and of the steps stolen from it, the share of others that wait less, and
+    the share of a step that has passed when it arrives."""
+
+    met: FloatArray
+    stolen: FloatArray
+    waits_less: FloatArray
+    arrived: FloatArray
+
+
+@lru_cache(maxsize=8)
+def _draws(seed: int, count: int) -> Draws:
+    rng = np.random.default_rng([seed, 7])
+    met, stolen, waits, arrive = (rng.permutation(count) for _ in range(4))
+    normal = normal_quantiles(count)
+    return Draws(normal[met], normal[stolen], (waits + 0.5) / count, (arrive + 0.5) / count)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Form:
     """The closed form of one replica under one load, tabulated once and asked at many rates.
 
     seats, step_ps, rates_rps: mean step and served rate by running sequences, the rate made to rise; slopes: how much
-    faster requests leave with one more running, per second. draws: four orders of the sample's places, so that what
-    spreads TTFT, TPOT and lengths is independent; they are the same at every rate. gap_cv2, surge_ratio: see the
-    functions of these names.
+    faster requests leave with one more running, per second. draws: see Draws; the same at every rate. gap_cv2,
+    surge_ratio: see the functions of these names.
     """
 
     replica: Replica
@@ -167,7 +186,7 @@ class Form:
     step_ps: FloatArray
     rates_rps: FloatArray
     slopes: FloatArray
-    draws: tuple[npt.NDArray[np.int64], ...]
+    draws: Draws
     gap_cv2: float
     surge_ratio: float
 
@@ -183,8 +202,7 @@ def closed_form(replica: Replica, load: Load) -> Form:
     step_ps = mean_step_ps(replica, load.mix, seats)
     rates = np.maximum.accumulate(seats / load.mix.output_tokens_mean / (step_ps * 1e-12))
     sample = sample_of(replica, load)
-    rng = np.random.default_rng([load.seed, 7])
-    draws = tuple(rng.permutation(len(sample.prompt)) for _ in range(4))
+    draws = _draws(load.seed, len(sample.prompt))
     slopes = np.maximum(1e-9, np.gradient(rates, seats))
     return Form(replica, load, sample, seats, step_ps, rates, slopes, draws, gap_cv2(load), surge_ratio(load))
 
@@ -195,21 +213,20 @@ def steady_at(form: Form, rate_rps: float) -> Steady | None:
         return None
     concurrency = float(np.interp(rate_rps, form.rates_rps, form.seats))
     spread = (1 + form.gap_cv2) / 2
-    count = len(form.sample.prompt)
-    met_by, stolen_by, waits_by, arrive_by = form.draws
+    draws = form.draws
     budget = _budget(form, rate_rps, concurrency)
     if budget.busy_ratio >= 1:
         return None
     own_ps = budget.own_ps(form.sample)
     slope = float(np.interp(concurrency, form.seats, form.slopes))
-    met = concurrency + math.sqrt(rate_rps / slope * spread) * normal_quantiles(count)[met_by]
+    met = concurrency + math.sqrt(rate_rps / slope * spread) * draws.met
     step_ps = np.interp(met, form.seats, form.step_ps)
     gaps = form.sample.output - 1
     stolen = np.sqrt(rate_rps * 1e-12 * step_ps * float((own_ps**2).mean()) * spread / np.maximum(gaps, 1))
-    decode_step_ps = np.maximum(step_ps / 2, step_ps + stolen * normal_quantiles(count)[stolen_by])
+    decode_step_ps = np.maximum(step_ps / 2, step_ps + stolen * draws.stolen)
     wait_ps = budget.wait_ps * spread
-    waits_ps = _wait_quantiles(count, budget.busy_ratio, wait_ps)[waits_by]
-    arrive_ps = (arrive_by + 0.5) / count * step_ps
+    waits_ps = _waits_ps(draws.waits_less, budget.busy_ratio, wait_ps)
+    arrive_ps = draws.arrived * step_ps
     seen_ps = _seen_late_ratio(form, concurrency) * step_ps
     outside_ps = _outside_ps(form)
     ttft_ps = outside_ps + arrive_ps + seen_ps + waits_ps + budget.steps_ps(form.sample)
@@ -315,12 +332,11 @@ def _between(table: npt.NDArray[np.int64], place: float) -> float:
     return float(table[low]) + (place - low) * float(table[high] - table[low])
 
 
-def _wait_quantiles(count: int, busy_ratio: float, mean_ps: float) -> FloatArray:
+def _waits_ps(waits_less: FloatArray, busy_ratio: float, mean_ps: float) -> FloatArray:
     """Zero for a share 1 − ρ, else exponential; of the mean given."""
     if busy_ratio <= 0 or mean_ps <= 0:
-        return np.zeros(count)
-    beyond = 1 - (np.arange(count) + 0.5) / count
-    return np.asarray(np.maximum(0.0, -np.log(beyond / busy_ratio)) * mean_ps / busy_ratio)
+        return np.zeros(len(waits_less))
+    return np.asarray(np.maximum(0.0, -np.log((1 - waits_less) / busy_ratio)) * mean_ps / busy_ratio)
 
 
 def gap_cv2(load: Load) -> float:

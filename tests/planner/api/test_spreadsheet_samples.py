@@ -141,6 +141,16 @@ def test_the_r_sample_asks_with_a_link(sheet: Sheet) -> None:
     assert float(row["monthly_cost_usd"]) > 0
 
 
+def test_the_r_sample_runs(sheet: Sheet) -> None:
+    command = shutil.which("Rscript")
+    if command is None:
+        pytest.skip("R is not installed")
+    (sample,) = samples("r")
+    done = subprocess.run([command, "-e", sheet.filled(sample)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split()[-1]) > 0
+
+
 def test_the_curl_sample_runs(sheet: Sheet) -> None:
     (sample,) = samples("sh")
     done = subprocess.run(

@@ -1,6 +1,7 @@
 """`manage.py up`: everything on one machine, with no other service."""
 
 import contextlib
+import os
 import signal
 import socket
 import sys
@@ -32,6 +33,7 @@ TICK_S = 0.2
 COMPUTING = (
     "Pages at {address}/ - computing the sample report; a first start compiles the simulator too, a minute or more"
 )
+TWO_WEB_PROCESSES_BYTES = 3 << 30
 
 
 def port_number(text: str) -> int:
@@ -140,9 +142,18 @@ def listen(port: int) -> socket.socket:
 
 def web_child(listener: socket.socket) -> Child:
     fd = listener.fileno()
-    arguments = ["planner.wsgi", "--bind", f"fd://{fd}", "--workers", "1", "--threads", "8", "--graceful-timeout", "3"]
-    arguments += ["--no-control-socket", "--config", "python:planner.core.gunicorn_conf"]
+    arguments = ["planner.wsgi", "--bind", f"fd://{fd}", "--workers", str(web_processes()), "--threads", "8"]
+    arguments += ["--preload", "--graceful-timeout", "3", "--no-control-socket"]
+    arguments += ["--config", "python:planner.core.gunicorn_conf"]
     return Child(name=WEB, module="gunicorn", arguments=arguments, log=log_file("web"), keep_fds=[fd])
+
+
+def web_processes() -> int:
+    """PLANNER_WEB_PROCESSES, else two where two cores and the memory for them are there."""
+    if settings.ENV.web_processes is not None:
+        return int(settings.ENV.web_processes)
+    memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return 2 if len(os.sched_getaffinity(0)) > 1 and memory_bytes >= TWO_WEB_PROCESSES_BYTES else 1
 
 
 def worker_child() -> Child:
