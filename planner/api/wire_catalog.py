@@ -7,8 +7,7 @@ from uuid import UUID
 from pydantic import BeforeValidator, Field
 
 from planner.api.query import iso_date
-from planner.api.wire import Wire
-from planner.api.wire_teams import Label
+from planner.api.wire import Label, Wire
 
 EntryKindName = Literal["accelerators", "models", "gpu-prices", "api-prices"]
 Day = Annotated[date, BeforeValidator(iso_date)]

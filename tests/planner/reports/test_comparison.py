@@ -44,7 +44,7 @@ def test_names_are_read() -> None:
         [f"{A}", f"run:{A}:2"],
         [f"{A}", f"{B}:0000000000"],
         [f"{A}", "-" * 36],
-        [f"{uuid.uuid4()}" for _ in range(6)],
+        [f"{uuid.UUID(int=number)}" for number in range(6)],
         [f"{A}", "\x00"],
     ],
 )
