@@ -18,3 +18,8 @@ AXES_ENABLED = False
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
     DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}  # noqa: F405
 TEST_ARTIFACTS_DIR = Path(os.environ.get("PLANNER_TEST_ARTIFACTS_DIR", tempfile.gettempdir()))
+
+CACHES = {  # of each test process alone
+    name: {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": name}
+    for name in ("default", "estimates")
+}
