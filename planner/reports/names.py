@@ -55,9 +55,9 @@ def dtype(dtype_id: str) -> str:
 
 
 def layout(candidate: Mapping[str, Any]) -> str:
-    """ "TP2", "TP4 PP2", "TP8 EP8"."""
+    """ "TP2", "TP4 PP2", "TP1 DP8 EP8": as the plan names it."""
     parts = [f"TP{candidate['tp']}"]
-    parts += [f"{key.upper()}{candidate[key]}" for key in ("pp", "ep") if (candidate.get(key) or 1) > 1]
+    parts += [f"{key.upper()}{candidate[key]}" for key in ("pp", "dp", "ep") if (candidate.get(key) or 1) > 1]
     return " ".join(parts)
 
 

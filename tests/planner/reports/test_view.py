@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from planner.reports import names
 from planner.reports.evidence import old_prices
 from planner.reports.parts import Table
 from planner.reports.view import report_view, summary
@@ -148,3 +149,9 @@ def test_a_list_shows_choice_fleet_cost_and_difference() -> None:
     assert said.difference_usd_per_month is not None
     assert said.difference_usd_per_month > 0
     assert summary(infeasible_example()).label == "None meets"
+
+
+def test_a_layout_is_named_as_the_plan_names_it() -> None:
+    """Ranks of attention data parallelism are part of it: DP8 EP8 is another server than EP8 alone."""
+    assert names.layout({"tp": 1, "pp": 1, "dp": 8, "ep": 8}) == "TP1 DP8 EP8"
+    assert names.layout({"tp": 4, "pp": 2, "dp": 1, "ep": 1}) == "TP4 PP2"
