@@ -79,6 +79,11 @@ class MlpGroup:
     router_params: int = 0
     latent_params: int = 0
 
+    @property
+    def dense_width(self) -> int:
+        """Inner width that every token passes: of the dense FFN, or of a MoE layer's shared experts together."""
+        return self.intermediate if self.kind == "dense" else self.shared_intermediate
+
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:

@@ -188,8 +188,7 @@ def _token_bytes(model: ModelSpec, tp: int) -> float:
         heads = 2.0 * group.n_heads * (group.head_dim + group.value_head_dim) + 4.0 * group.kv_values_per_token
         values += group.layers * heads / tp
     for mlp in model.mlp:
-        width = mlp.intermediate if mlp.kind == "dense" else mlp.shared_intermediate
-        values += mlp.layers * (6.0 if mlp.gated else 4.0) * width / tp
+        values += mlp.layers * (6.0 if mlp.gated else 4.0) * mlp.dense_width / tp
     return ACTIVATION_BYTES * values
 
 
@@ -201,9 +200,8 @@ def _gemm_depth(model: ModelSpec, tp: int) -> float:
         latents = group.q_lora_rank + group.kv_lora_rank
         depth += group.layers * (model.hidden + latents + group.n_heads * group.value_head_dim / tp)
     for mlp in model.mlp:
-        width = mlp.intermediate if mlp.kind == "dense" else mlp.shared_intermediate
-        if width:
-            depth += mlp.layers * (model.hidden + width / tp)
+        if mlp.dense_width:
+            depth += mlp.layers * (model.hidden + mlp.dense_width / tp)
     return depth
 
 

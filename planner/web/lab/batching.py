@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 from planner.planning import lab
 from planner.planning.calculators import CalculatorInvalid
@@ -21,7 +22,7 @@ from planner.web.lab.parts import (
     with_faults,
 )
 from planner.web.lab.query import LabQuery
-from planner.web.lab.timeline import MAX_DRAWN_STEPS, Timeline, busy_slots, name_of, running, timeline
+from planner.web.lab.timeline import MAX_DRAWN_STEPS, Timeline, busy_slots, happened, name_of, timeline
 
 EXAMPLES: tuple[tuple[str, dict[str, str]], ...] = (
     ("Lesson example", {"b_load": "listed", "b_requests": "2, 8, 3, 3", "b_slots": "2"}),
@@ -204,17 +205,15 @@ def _question(query: LabQuery, run: Batching) -> Question:
 
 def _series(run: LessonRun, last: int) -> tuple[Series, ...]:
     busy = busy_slots(run)
-    tokens = running([0, *busy])
-    idle = running([0, *(run.slots - slots for slots in busy)])
-    waiting = [0] * (last + 1)
-    for arrival, (_, start, _) in zip(run.arrival_steps, run.spans, strict=True):
-        waiting[arrival] += 1
-        waiting[start] -= 1
-    pad = [0] * (last - run.makespan_steps)
+    tokens = list(accumulate(busy, initial=0))
+    idle = list(accumulate((run.slots - slots for slots in busy), initial=0))
+    arrived = happened(run.arrival_steps, last)
+    started = happened((start for _, start, _ in run.spans), last)
+    after_end = last - run.makespan_steps
     return (
-        Series("tokens", "tokens", tokens + [tokens[-1]] * len(pad)),
-        Series("idle", "idle slot-steps", idle + [idle[-1]] * len(pad)),
-        Series("waiting", "waiting", running(waiting)),
+        Series("tokens", "tokens", tokens + [tokens[-1]] * after_end),
+        Series("idle", "idle slot-steps", idle + [idle[-1]] * after_end),
+        Series("waiting", "waiting", [come - taken for come, taken in zip(arrived, started, strict=True)]),
     )
 
 

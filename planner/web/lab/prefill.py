@@ -21,7 +21,7 @@ from planner.web.lab.parts import (
     with_faults,
 )
 from planner.web.lab.query import LabQuery
-from planner.web.lab.timeline import MAX_DRAWN_STEPS, Timeline, name_of, running, timeline
+from planner.web.lab.timeline import MAX_DRAWN_STEPS, Timeline, happened, name_of, timeline
 
 EXAMPLES: tuple[tuple[str, dict[str, str]], ...] = (
     ("One long prompt", {"p_requests": "200+10, 200+10, 200+10, 7680+5@2, 100+6@3", "p_slots": "4", "p_chunk": "256"}),
@@ -117,12 +117,10 @@ def part(query: LabQuery, wrong: dict[str, str]) -> PrefillPart:
 
 
 def _series(run: LessonRun, last: int) -> tuple[Series, ...]:
-    first, ended = [0] * (last + 1), [0] * (last + 1)
-    for step in run.first_token_steps:
-        first[step] += 1
-    for step in run.finish_steps:
-        ended[step] += 1
-    return (Series("first", "have their first token", running(first)), Series("ended", "ended", running(ended)))
+    return (
+        Series("first", "have their first token", happened(run.first_token_steps, last)),
+        Series("ended", "ended", happened(run.finish_steps, last)),
+    )
 
 
 def _results(runs: tuple[tuple[str, LessonRun], ...]) -> Table:

@@ -22,7 +22,7 @@ from planner.web.lab.parts import (
     with_faults,
 )
 from planner.web.lab.query import LabQuery
-from planner.web.lab.timeline import running
+from planner.web.lab.timeline import happened
 
 REQUESTS, SIGMA, SEED = 200, 0.8, 1
 WIDTH, HEIGHT, LEFT, AXIS = 900, 170, 40, 22
@@ -156,16 +156,10 @@ def _service(query: LabQuery) -> tuple[Figure, ...]:
 
 def _series(run: Batching) -> tuple[Series, ...]:
     inside = run.continuous_in_system
-    arrived = [0] * (len(inside) + 1)
-    for step in run.continuous.arrival_steps:
-        arrived[step] += 1
-    ended = [0] * (len(inside) + 1)
-    for step in run.continuous.finish_steps:
-        ended[step] += 1
     return (
         Series("inside", "in the system", [*inside, 0]),
-        Series("arrived", "have come", running(arrived)),
-        Series("ended", "have ended", running(ended)),
+        Series("arrived", "have come", happened(run.continuous.arrival_steps, len(inside))),
+        Series("ended", "have ended", happened(run.continuous.finish_steps, len(inside))),
     )
 
 

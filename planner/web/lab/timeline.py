@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
 from planner.planning.lab import LessonRun
 
@@ -119,17 +121,12 @@ def _idle(run: LessonRun, slot: int, step_px: float) -> list[Bar]:
 
 def busy_slots(run: LessonRun) -> list[int]:
     """Occupied slots in each step of the run."""
-    change = [0] * (run.makespan_steps + 1)
-    for _, start, end in run.spans:
-        change[start] += 1
-        change[end] -= 1
-    return running(change)[: run.makespan_steps]
+    started = happened((start for _, start, _ in run.spans), run.makespan_steps)
+    ended = happened((end for _, _, end in run.spans), run.makespan_steps)
+    return [begun - over for begun, over in zip(started, ended, strict=True)][: run.makespan_steps]
 
 
-def running(values: Sequence[int]) -> list[int]:
-    """Running totals."""
-    total, found = 0, []
-    for value in values:
-        total += value
-        found.append(total)
-    return found
+def happened(steps: Iterable[int], last: int) -> list[int]:
+    """How many of what happens at these steps has happened, at each step from 0 to the last."""
+    counts = Counter(steps)
+    return list(accumulate(counts[step] for step in range(last + 1)))
