@@ -15,7 +15,6 @@ from costmodel import UnknownIdError, load_catalog
 
 Kind = Literal["accelerators", "models", "gpu-prices", "api-prices"]
 Document = dict[str, Any]
-MODEL_WAYS = ("hf_config", "params_total_b", "layers")
 _MODEL_TYPES = ("weight_dtype", "kv_dtype")
 
 

@@ -80,7 +80,3 @@ class Problems:
     def __iter__(self) -> Iterator[RowProblem]:
         for rows in self._named.values():
             yield from rows
-
-    @property
-    def rows_dropped(self) -> int:
-        return sum(self.dropped.values())

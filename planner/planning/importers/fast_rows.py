@@ -21,7 +21,6 @@ Bytes = npt.NDArray[np.uint8]
 NEWLINE, POINT, ZERO = 10, 46, 48
 MOST_DIGITS = 12
 _TEMPLATE = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,9})?(Z|UTC|[+-]\d\d(:?\d\d)?)?")
-_NS_PER_DAY = 86_400 * NS_PER_S
 
 
 @dataclass(frozen=True, slots=True, eq=False)

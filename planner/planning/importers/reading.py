@@ -10,8 +10,6 @@ from typing import Literal
 from planner.planning.importers.errors import ImportRefused, Problems
 
 Decimal = Literal["point", "comma"]
-Dates = Literal["day_first", "month_first"]
-TimeUnit = Literal["s", "ms", "us", "ns"]
 
 ANSWERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -18,7 +18,6 @@ PREVIEW_ROWS = 10
 PICTURE_WINDOWS, PICTURE_BINS, PICTURE_RATIO = 120, 40, 0.98
 DAY_S = 86_400
 LEAST_GAPS_TO_FIT = 100
-USUAL_SHAPES = ("constant", "diurnal", "business_hours", "working_week")
 
 
 @dataclass(slots=True)
