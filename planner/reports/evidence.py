@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -37,10 +37,10 @@ def candidates_table(report: Report) -> Table:
 CANDIDATE_COLUMNS = (
     Column("GPU", sort="none"),
     Column("Layout", sort="none"),
+    Column("Capacity of one", "req/s", numeric=True, sort="none", minor=True),
+    Column("GPUs", numeric=True, sort="none", minor=True),
     Column("Replicas", "serving + spare", numeric=True, sort="none"),
-    Column("GPUs", numeric=True, sort="none"),
     Column("Cost", "$/month", numeric=True, sort="ascending"),
-    Column("Capacity of one", "req/s", numeric=True, sort="none"),
     Column("TTFT", "ms", numeric=True, sort="none"),
     Column("TPOT", "ms", numeric=True, sort="none"),
     Column("Result", wide=True),
@@ -48,15 +48,21 @@ CANDIDATE_COLUMNS = (
 
 
 def candidate_row(row: Mapping[str, Any], chosen: str | None = None, hours: float | None = None) -> Row:
-    """One candidate; also the rows of the progress page."""
+    """One candidate; also the rows of the progress page. Of one that is out, the reason stands in place of figures."""
     cost, capacity = row.get("usd_per_month"), row.get("capacity_rps")
     why = (row.get("reason") or {}).get("detail", "")
-    replicas = DASH if row.get("serving_replicas") is None else f"{row['serving_replicas']} + {row['spare_replicas']}"
-    cells = (
+    first = (
         Cell(names.gpu(row["gpu"]), note=(row.get("coverage") or {}).get("state") or ""),
         Cell(names.layout(row)),
-        Cell(replicas, why=why, sort=row.get("replicas")),
+        Cell(requests_per_s(capacity["mid"]) if capacity else DASH, why=why),
         Cell(number(row.get("gpus")), why=why),
+    )
+    if not row["feasible"] and not cost:
+        return Row((*first, replace(_result(row, chosen), span=len(CANDIDATE_COLUMNS) - len(first))), "off")
+    replicas = DASH if row.get("serving_replicas") is None else f"{row['serving_replicas']} + {row['spare_replicas']}"
+    cells = (
+        *first,
+        Cell(replicas, why=why, sort=row.get("replicas")),
         Cell(
             number(cost["mid"]) if cost else DASH,
             note="" if not cost or cost["low"] == cost["high"] else range_text(cost, joiner=f" {DASH} "),
@@ -64,13 +70,11 @@ def candidate_row(row: Mapping[str, Any], chosen: str | None = None, hours: floa
             sort=cost["mid"] if cost else None,
             how=computed.candidate_cost_how(row, hours),
         ),
-        Cell(requests_per_s(capacity["mid"]) if capacity else DASH, why=why),
         _latency_cell(row, "ttft", why),
         _latency_cell(row, "tpot", why),
         _result(row, chosen),
     )
-    kind = "pick" if row["id"] == chosen else "" if row["feasible"] else "off"
-    return Row(cells, "pick" if kind == "pick" else "off" if kind == "off" else "")
+    return Row(cells, "pick" if row["id"] == chosen else "" if row["feasible"] else "off")
 
 
 def _cost(row: Mapping[str, Any]) -> float:

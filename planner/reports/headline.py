@@ -7,7 +7,7 @@ from typing import Any
 
 from planner.reports import computed, names
 from planner.reports.marks import Scale, mark, scale_over
-from planner.reports.numbers import DASH, between, number, range_text, requests_per_s, unit_price, usd
+from planner.reports.numbers import DASH, between, number, range_text, requests_per_s, tidy, unit_price, usd
 from planner.reports.parts import Figure, How
 
 Report = Mapping[str, Any]
@@ -16,6 +16,7 @@ _EMPHASIS = re.compile(
     r"(\$[\d.,]+\s?[kMB]?(?:(?:[-–]| to )\$?[\d.,]+\s?[kMB]?)?(?: a month)?(?: (?:less|more|cheaper))?"
     r"|\b\d+ (?:× )?[A-Z]{1,4}\d{1,4}[A-Z]*(?:-[A-Z0-9]+)*\b)"
 )
+_SENTENCE_END = re.compile(r"(?<=[a-z0-9%)]\.) (?=[A-Z0-9])")
 _NOTHING = re.compile(r"(\bNo candidate\b)")
 _CLASSES = {"self_host": "", "self_host_only": "", "api": "api", "none": "none"}
 
@@ -29,6 +30,11 @@ class Verdict:
     css: str
     sentence: str
 
+    @property
+    def because(self) -> tuple[str, ...]:
+        """The next lines, one by one."""
+        return tuple(_SENTENCE_END.split(self.detail)) if self.detail else ()
+
 
 def verdict(report: Report) -> Verdict:
     """The verdict; amounts and fleets stand out."""
@@ -36,7 +42,10 @@ def verdict(report: Report) -> Verdict:
     pattern = _NOTHING if said["choice"] == "none" else _EMPHASIS
     pieces = tuple((piece, index % 2 == 1) for index, piece in enumerate(pattern.split(said["sentence"])) if piece)
     return Verdict(
-        pieces=pieces, detail=said.get("detail") or "", css=_CLASSES.get(said["choice"], ""), sentence=said["sentence"]
+        pieces=pieces,
+        detail=tidy(said.get("detail") or ""),
+        css=_CLASSES.get(said["choice"], ""),
+        sentence=said["sentence"],
     )
 
 

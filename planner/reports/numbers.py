@@ -102,9 +102,13 @@ _HYPHEN_MINUS = re.compile(r"(?<![\w.\-])-(?=\d)")
 _LETTER_TIMES = re.compile(r"(?<=[\w)%]) x (?=[\d(])")
 
 
+_TIGHT_PERCENT = re.compile(r"(?<=\d)%")
+
+
 def tidy(text: str) -> str:
-    """Text from the engine with a true minus and times sign: "-0.91 GiB, 3 x 2" -> "−0.91 GiB, 3 × 2"."""
-    return _LETTER_TIMES.sub(" × ", _HYPHEN_MINUS.sub(MINUS, text))
+    """Text from the engine with a true minus and times sign and its percent apart, as everywhere on the pages:
+    "-0.91 GiB, 3 x 2, 73%" -> "−0.91 GiB, 3 × 2, 73 %"."""
+    return _TIGHT_PERCENT.sub("\u00a0%", _LETTER_TIMES.sub(" × ", _HYPHEN_MINUS.sub(MINUS, text)))
 
 
 def age_days(as_of: str | None, today: date) -> int | None:

@@ -40,7 +40,8 @@ class How:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value. `note` is a second, small line; `why` says why a value is missing; `sort` is what sorting compares."""
+    """One value. `note` is a second, small line; `why` says why a value is missing; `sort` is what sorting compares;
+    `span` counts the columns that it takes, of which the last one says how it looks."""
 
     text: str
     note: str = ""
@@ -54,6 +55,7 @@ class Cell:
     href: str = ""
     term: str = ""
     how: How | None = None
+    span: int = 1
 
     @property
     def missing(self) -> bool:

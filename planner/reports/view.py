@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 from planner.reports import confidence, evidence, fleet, headline, memory, money, names, operation, performance
+from planner.reports.numbers import tidy
 from planner.reports.parts import Chart, Fact, Figure, State, Table
 
 Report = Mapping[str, Any]
@@ -84,7 +85,7 @@ def report_view(report: Report, today: date) -> ReportView:
         commands=tuple((ENGINE_NAMES.get(key, key), text) for key, text in commands if text),
         slo=performance.slo_table(report),
         interval_sentence=evidence.interval_sentence(report),
-        slo_sentence=(report.get("uncertainty") or {}).get("slo_probability_sentence") or "",
+        slo_sentence=tidy((report.get("uncertainty") or {}).get("slo_probability_sentence") or ""),
         cost_chart=money.cost_chart(report),
         cost=money.cost_table(report),
         cost_facts=money.cost_facts(report),

@@ -59,6 +59,7 @@ def violations(visitor: Visitor) -> list[str]:
     """What axe finds. Of long tables a dozen rows are looked at: the others are made by the same template."""
     from axe_playwright_python.sync_playwright import Axe
 
+    visitor.page.evaluate("scrollTo(0, 0)")  # what a sticky bar happens to cover half is no small target
     visitor.page.evaluate("document.querySelectorAll('tbody tr:nth-child(n+13)').forEach((row) => row.remove())")
     found = Axe().run(visitor.page, options=RULES).response["violations"]
     return [f"{v['id']}: {v['nodes'][0]['html'][:160]}" for v in found]
@@ -91,16 +92,61 @@ def test_errors_of_the_form_are_accessible(visit: Any, client: Any, world: World
     visitor.page.get_by_label("Model", exact=True).fill("llama-9")
     visitor.page.get_by_role("button", name="Save and run").click()
     visitor.page.locator(".summary-errors").wait_for()
-    visitor.page.evaluate("scrollTo(0, 0)")  # what a sticky bar happens to cover half is no small target
     assert violations(visitor) == []
     visitor.page.locator(".summary-errors a").first.click()
     assert visitor.page.evaluate("document.activeElement.tagName") == "INPUT"
 
 
-def test_the_theme_can_be_chosen_and_charts_follow(visit: Any, client: Any, world: World) -> None:
+def test_the_report_at_hand(visit: Any, client: Any, world: World) -> None:
+    """Terms, computations, files, sorting and the theme, on one opened report."""
     visitor = visit()
     enter(visitor, client, world)
     visitor.go(addresses(world)["report"])
+    page = visitor.page
+    _opens_terms_and_computations_by_keyboard(visitor)
+    _sorts_candidates(page)
+    _saves_charts_and_tables(page)
+    _follows_the_theme(visitor)
+
+
+def _opens_terms_and_computations_by_keyboard(visitor: Visitor) -> None:
+    page = visitor.page
+    page.locator("#slo .term").first.focus()
+    page.locator(".tip:popover-open").wait_for()
+    page.keyboard.press("Escape")
+    assert page.locator(".tip:popover-open").count() == 0
+    page.locator(".how").nth(1).focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".pop:popover-open").inner_text().startswith("Self-host cost of a month")
+    assert violations(visitor) == []
+    page.keyboard.press("Escape")
+
+
+def _sorts_candidates(page: Any) -> None:
+    page.locator("#candidates").get_by_role("button", name="TPOT").click()
+    values = page.locator("#candidates tbody tr td:nth-child(8)").all_inner_texts()
+    known = [float(text.split()[0]) for text in values]
+    assert known == sorted(known)
+    last = page.locator("#candidates tbody tr").last
+    assert "off" in last.get_attribute("class")
+    assert "Memory" in last.inner_text()
+
+
+def _saves_charts_and_tables(page: Any) -> None:
+    for name, kind, start in (("cost", "png", b"\x89PNG"), ("tornado", "svg", b"<svg")):
+        with page.expect_download() as download:
+            page.locator(f"#fig-{name} [data-export={kind}]").click()
+        assert download.value.suggested_filename == f"{name}.{kind}"
+        assert download.value.path().read_bytes().startswith(start)
+    page.locator(".exports summary").press("Enter")
+    for name, start in (("Workbook, XLSX", b"PK"), ("Candidates, CSV", b"id,gpu,tp")):
+        with page.expect_download() as download:
+            page.get_by_role("link", name=name).click()
+        assert download.value.path().read_bytes().startswith(start)
+    page.keyboard.press("Escape")
+
+
+def _follows_the_theme(visitor: Visitor) -> None:
     page = visitor.page
     ground = "getComputedStyle(document.body).backgroundColor"
     label = "document.querySelector('#fig-break-even svg text').getAttribute('fill')"
@@ -115,42 +161,21 @@ def test_the_theme_can_be_chosen_and_charts_follow(visit: Any, client: Any, worl
     assert page.evaluate(ground) == dark[0]
 
 
-def test_charts_can_be_saved(visit: Any, client: Any, world: World) -> None:
-    visitor = visit()
-    enter(visitor, client, world)
-    visitor.go(addresses(world)["report"])
-    for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg")):
-        with visitor.page.expect_download() as download:
-            visitor.page.locator(f"#fig-cost [data-export={kind}]").click()
-        assert download.value.suggested_filename == f"cost.{kind}"
-        assert download.value.path().read_bytes().startswith(start)
-
-
-def test_terms_and_computations_open_by_keyboard_and_escape_closes_them(visit: Any, client: Any, world: World) -> None:
-    visitor = visit()
+def test_a_phone_folds_what_only_some_need_and_opens_what_is_gone_to(visit: Any, client: Any, world: World) -> None:
+    visitor = visit(390)
     enter(visitor, client, world)
     visitor.go(addresses(world)["report"])
     page = visitor.page
-    page.locator("#slo .term").first.focus()
-    page.locator(".tip:popover-open").wait_for()
-    page.keyboard.press("Escape")
-    assert page.locator(".tip:popover-open").count() == 0
-    page.locator(".how").nth(1).focus()
-    page.keyboard.press("Enter")
-    assert page.locator(".pop:popover-open").inner_text().startswith("Self-host cost of a month")
-    assert violations(visitor) == []
-
-
-def test_candidates_sort_by_any_column(visit: Any, client: Any, world: World) -> None:
-    visitor = visit()
-    enter(visitor, client, world)
-    visitor.go(addresses(world)["report"])
-    page = visitor.page
-    page.locator("#candidates").get_by_role("button", name="TPOT").click()
-    values = page.locator("#candidates tbody tr td:nth-child(8)").all_inner_texts()
-    known = [float(text.split()[0]) for text in values if text.strip()[0].isdigit()]
-    assert known == sorted(known)
-    assert not values[-1].strip()[0].isdigit()
+    assert page.evaluate("document.documentElement.scrollHeight") < 7_000
+    assert page.locator("#fig-cost .plot svg").is_visible()
+    assert not page.locator("#fig-memory").is_visible()
+    assert page.locator("#memory .finding").is_visible()
+    page.get_by_role("navigation", name="Report sections").get_by_role("link", name="Memory").click()
+    page.locator("#fig-memory .plot svg").wait_for()
+    assert page.locator(".toc").bounding_box()["y"] < 60  # stays at hand
+    visitor.go(addresses(world)["report"] + "#fig-tornado")
+    page.locator("#fig-tornado .plot svg").wait_for()
+    assert 0 < page.locator("#fig-tornado").bounding_box()["y"] < 844
 
 
 def test_paper_holds_every_section(visit: Any, client: Any, world: World, artifacts: Any) -> None:
@@ -200,17 +225,6 @@ def test_sliders_answer_by_keyboard_and_start_a_run(visit: Any, client: Any, wor
     assert newest is not None
     assert newest.scenario_version is not None
     assert newest.scenario_version.note.startswith("What if: Load 2.42")
-
-
-def test_tables_can_be_taken_along(visit: Any, client: Any, world: World) -> None:
-    visitor = visit()
-    enter(visitor, client, world)
-    visitor.go(addresses(world)["report"])
-    visitor.page.locator(".exports summary").press("Enter")
-    for name, start in (("Workbook, XLSX", b"PK"), ("Candidates, CSV", b"id,gpu,tp")):
-        with visitor.page.expect_download() as download:
-            visitor.page.get_by_role("link", name=name).click()
-        assert download.value.path().read_bytes().startswith(start)
 
 
 def test_a_page_is_light_on_the_wire(visit: Any, client: Any, world: World) -> None:

@@ -1,13 +1,18 @@
 """The parts that pages are put together from, as template tags over the plain values of `planner.reports.parts`."""
 
+import re
+from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from planner.reports import names, numbers
 from planner.reports.glossary import GLOSSARY
 from planner.reports.marks import WIDTH, Mark
-from planner.reports.parts import Chart, Fact, Figure, How, State, Table
+from planner.reports.parts import Cell, Chart, Column, Fact, Figure, How, State, Table
 from planner.scenarios.selectors import person
 from planner.web.pictures import Picture
 
@@ -51,8 +56,14 @@ def _next(context: template.Context) -> int:
 @register.inclusion_tag("parts/table.html", takes_context=True)
 def table(context: template.Context, value: Table) -> dict[str, Any]:
     """A table whose rows become sheets on a narrow page."""
-    rows = [(row, tuple(zip(value.columns, row.cells, strict=False))) for row in value.rows]
+    rows = [(row, tuple(_paired(value.columns, row.cells))) for row in value.rows]
     return {"table": value, "rows": rows, "width": len(value.columns), "request": context.get("request")}
+
+
+def _paired(columns: tuple[Column, ...], cells: tuple[Cell, ...]) -> Iterator[tuple[Column, Cell]]:
+    """Each cell with its column; one over several columns with the last of them."""
+    for cell, end in zip(cells, accumulate(cell.span for cell in cells), strict=True):
+        yield columns[end - 1], cell
 
 
 @register.inclusion_tag("parts/chart.html", takes_context=True)
@@ -89,6 +100,17 @@ def how(value: How | None) -> dict[str, Any]:
 def state_icon(state: State) -> str:
     """The shape of a state."""
     return ICONS.get(state, "")
+
+
+@register.filter
+def whole_names(text: str) -> SafeString:
+    """Text whose names with hyphens do not break in the middle where there is room for them."""
+    words = re.split(r"(\S+-\S+)", text)
+    return format_html_join(
+        "",
+        "{}",
+        ((format_html('<span class="whole">{}</span>', word) if at % 2 else word,) for at, word in enumerate(words)),
+    )
 
 
 @register.filter

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
 from planner import planning
+from planner.reports.sections import groups_of
 from planner.reports.view import ReportView, report_view, summary
 from planner.runs.models import Run, State
 from planner.runs.sample import sample_done, sample_submit
@@ -63,7 +64,8 @@ def sample(request: HttpRequest) -> HttpResponseBase:
     if run is None:
         return redirect("home")
     content = json.loads(run.report)
-    context = {"report": report_view(content, timezone.now().date()), "summary": summary(content)}
+    shown = report_view(content, timezone.now().date())
+    context = {"report": shown, "groups": groups_of(shown), "summary": summary(content)}
     return page(
         request, "pages/sample.html", visit_of(request), context | {"finished_at": run.finished_at, "shared": True}
     )

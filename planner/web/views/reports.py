@@ -14,6 +14,7 @@ from planner.reports.csv_text import csv_of_table
 from planner.reports.export_xlsx import MEDIA_TYPE as XLSX
 from planner.reports.export_xlsx import report_xlsx
 from planner.reports.moved_prices import moved_prices
+from planner.reports.sections import groups_of
 from planner.reports.sheet import sheet_view
 from planner.reports.tables import LABELS, TABLES
 from planner.reports.view import report_view, summary
@@ -32,10 +33,12 @@ def report(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpRespons
     if stored is None:
         return redirect("run", run_id=run.pk)
     content = json.loads(stored)
+    shown, sliders = report_view(content, timezone.now().date()), sliders_of(content)
     context = {
-        "report": report_view(content, timezone.now().date()),
+        "report": shown,
+        "groups": groups_of(shown, sliders=bool(sliders)),
         "summary": summary(content),
-        "sliders": sliders_of(content),
+        "sliders": sliders,
         "moved_prices": moved_prices(content, timezone.now().date()),
         "tables": LABELS.items(),
     }

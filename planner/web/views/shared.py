@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from planner.core.limits import count_up
+from planner.reports.sections import groups_of
 from planner.reports.share_links import share_link_open
 from planner.reports.view import report_view, summary
 
@@ -32,10 +33,12 @@ def report(request: HttpRequest, secret: str) -> HttpResponse:
     if count > MOST_VIEWS_PER_MINUTE:
         return _too_many(request, wait_s)
     content = json.loads(link.run.report)
+    shown = report_view(content, timezone.now().date())
     context = {
         "shared": True,
         "link": link,
-        "report": report_view(content, timezone.now().date()),
+        "report": shown,
+        "groups": groups_of(shown),
         "summary": summary(content),
         "finished_at": link.run.finished_at,
     }

@@ -92,6 +92,8 @@ const narrow = (box, option) => {
 };
 const draw = (box) => {
   live.get(box)?.dispose();
+  live.delete(box);
+  if (!box.checkVisibility()) return;  // in a folded section: drawn when it opens
   const chart = echarts.init(box, theme(), { renderer: "svg" });
   chart.setOption(narrow(box, optionOf(box)));
   live.set(box, chart);
@@ -128,7 +130,8 @@ document.addEventListener("click", (event) => {
 
 await document.fonts.ready;
 drawAll();
-const sizes = new ResizeObserver((entries) => entries.forEach((entry) => live.get(entry.target)?.resize()));
+const fit = (box) => (live.has(box) ? live.get(box).resize() : draw(box));
+const sizes = new ResizeObserver((entries) => entries.forEach((entry) => fit(entry.target)));
 boxes.forEach((box) => sizes.observe(box));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 document.addEventListener("themechange", drawAll);

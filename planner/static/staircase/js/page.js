@@ -1,17 +1,44 @@
-/* Small things of a long page: the section in view, copying a command, printing with every table open. */
+/* Small things of a long page: the section in view, folded sections, copying a command, printing with every table open. */
 const links = [...document.querySelectorAll(".toc a")];
+const centre = (link) => {
+  const toc = link.closest(".toc");
+  toc.scrollLeft = link.offsetLeft - toc.offsetLeft - (toc.clientWidth - link.offsetWidth) / 2;
+};
 if (links.length) {
   const observer = new IntersectionObserver((entries) => {
     const seen = entries.find((entry) => entry.isIntersecting);
     if (!seen) return;
     links.forEach((link) => {
-      if (link.hash === "#" + seen.target.id) link.setAttribute("aria-current", "true");
-      else link.removeAttribute("aria-current");
+      if (link.hash !== "#" + seen.target.id) return link.removeAttribute("aria-current");
+      link.setAttribute("aria-current", "true");
+      centre(link);
     });
   }, { rootMargin: "-15% 0px -75% 0px" });
   links.forEach((link) => {
     const section = document.getElementById(link.hash.slice(1));
     if (section) observer.observe(section);
+  });
+}
+
+/* On a phone the parts that only some need are folded to their finding; whoever goes to one finds it open. */
+const folds = [...document.querySelectorAll("details[data-fold]")];
+const phone = matchMedia("(max-width: 40rem)");
+const fold = () => folds.forEach((part) => { part.open = !phone.matches; });
+const reveal = (hash) => {
+  const target = hash.length > 1 && document.getElementById(decodeURIComponent(hash.slice(1)));
+  const part = target && (target.querySelector(":scope > details[data-fold]") ?? target.closest("details[data-fold]"));
+  if (!part || part.open) return;
+  part.open = true;
+  target.scrollIntoView();
+};
+if (folds.length) {
+  if (phone.matches) fold();
+  phone.addEventListener("change", fold);
+  reveal(location.hash);
+  addEventListener("hashchange", () => reveal(location.hash));
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    if (link) reveal(link.hash);
   });
 }
 

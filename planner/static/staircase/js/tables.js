@@ -2,7 +2,7 @@
 const MINUS = "\u2212";
 
 const valueOf = (cell) => {
-  if (!cell) return null;
+  if (!cell || cell.colSpan > 1) return null;  // a reason in place of figures
   const text = cell.dataset.v ?? cell.textContent.trim();
   if (text === "" || text.startsWith("\u2013")) return null;
   if (!cell.classList.contains("n")) return text;
