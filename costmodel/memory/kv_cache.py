@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from costmodel.deployment.deployment import Deployment
 from costmodel.deployment.dtypes import KV_BYTES_PER_VALUE
-from costmodel.memory.weights import kv_head_share, stage_layers
+from costmodel.memory.weights import kv_head_share, layer_of, stage_kinds
 from costmodel.models.spec import AttentionGroup
 
 SPARSE_FP8_LATENT_BYTES = 656
@@ -56,12 +56,15 @@ def cache_shape(deployment: Deployment, stage: int, *, reserved: bool = False) -
     """
     per_token, state = 0.0, 0.0
     windows: dict[int, float] = {}
-    for group, _ in stage_layers(deployment, stage):
+    known: dict[int, _Layer] = {}
+    for kind in stage_kinds(deployment, stage):
+        group, _ = layer_of(deployment, kind)
         if group is None:
             continue
-        state += state_bytes(group, deployment)
-        size = token_bytes(group, deployment)
-        bound = window_of(group, deployment)
+        if kind[0] not in known:
+            known[kind[0]] = _layer(group, deployment)
+        own_state, size, bound = known[kind[0]]
+        state += own_state
         if bound is not None and group.compression_ratio == 1 and group.kind != "mla":
             most = bound - 1 + deployment.max_num_batched_tokens if reserved else bound
             windows[most] = windows.get(most, 0.0) + size
@@ -71,6 +74,14 @@ def cache_shape(deployment: Deployment, stage: int, *, reserved: bool = False) -
     return CacheShape(
         per_token, tuple(sorted((size, most) for most, size in windows.items())), state, deployment.block_size
     )
+
+
+_Layer = tuple[float, float, int | None]
+
+
+def _layer(group: AttentionGroup, deployment: Deployment) -> _Layer:
+    """State, bytes per token and window of one layer of a group."""
+    return state_bytes(group, deployment), token_bytes(group, deployment), window_of(group, deployment)
 
 
 def window_of(group: AttentionGroup, deployment: Deployment) -> int | None:

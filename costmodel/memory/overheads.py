@@ -6,7 +6,7 @@ The engines measure these at start-up; here they are predicted. Fits and their d
 from __future__ import annotations
 
 from costmodel.deployment.deployment import Deployment
-from costmodel.memory.weights import stage_layers
+from costmodel.memory.weights import layer_of, stage_kinds
 from costmodel.models.spec import AttentionGroup, MlpGroup
 
 GIB = 2**30
@@ -57,7 +57,7 @@ def step_tokens(deployment: Deployment) -> int:
 
 def forward_bytes_per_token(deployment: Deployment, stage: int) -> float:
     """Bytes alive per token in the widest layer: residual, normed input, output, and the layer's inner tensors."""
-    layers = stage_layers(deployment, stage)
+    layers = [layer_of(deployment, kind) for kind in dict.fromkeys(stage_kinds(deployment, stage))]
     inner = max((_inner_values(attention, mlp, deployment) for attention, mlp in layers), default=0.0)
     return 2.0 * (3 * deployment.model.hidden + inner)
 

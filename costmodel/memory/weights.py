@@ -39,24 +39,27 @@ def stage_weights(deployment: Deployment, stage: int) -> tuple[WeightLine, ...]:
     Routers, norms, latent (MLA) down-projections and indexers stand whole on every rank. The first stage holds the
     embedding, the last the head (its own copy where embeddings are tied and stages differ).
     """
-    model, form = deployment.model, deployment.weights
     totals: dict[str, float] = {}
-    for attention, mlp in stage_layers(deployment, stage):
-        if attention is not None:
-            _add_attention(totals, attention, deployment)
-        if mlp is not None:
-            _add_mlp(totals, mlp, deployment)
-        totals["norms"] = totals.get("norms", 0.0) + model.norm_params_per_layer * form.bytes_per_param("norms")
+    known: dict[tuple[int, int], dict[str, float]] = {}
+    for kind in stage_kinds(deployment, stage):
+        if kind not in known:
+            known[kind] = _layer_weights(*layer_of(deployment, kind), deployment)
+        for name, size in known[kind].items():
+            totals[name] = totals.get(name, 0.0) + size
     _add_ends(totals, deployment, stage)
     return tuple(WeightLine(component, size) for component, size in totals.items() if size)
 
 
-def stage_layers(deployment: Deployment, stage: int) -> list[tuple[AttentionGroup | None, MlpGroup | None]]:
-    """Attention and MLP group of each layer of a stage (a group's counts still describe the whole model)."""
-    model = deployment.model
+def stage_kinds(deployment: Deployment, stage: int) -> tuple[tuple[int, int], ...]:
+    """Places of the attention and of the MLP group of each layer of a stage; layers of equal places are alike."""
     first = sum(deployment.layer_partition[:stage])
-    places = model.layer_map[first : first + deployment.layer_partition[stage]]
-    return [(model.attention[a] if a >= 0 else None, model.mlp[m] if m >= 0 else None) for a, m in places]
+    return deployment.model.layer_map[first : first + deployment.layer_partition[stage]]
+
+
+def layer_of(deployment: Deployment, kind: tuple[int, int]) -> tuple[AttentionGroup | None, MlpGroup | None]:
+    """The groups at these places (a group's counts still describe the whole model)."""
+    model, (attention, mlp) = deployment.model, kind
+    return (model.attention[attention] if attention >= 0 else None, model.mlp[mlp] if mlp >= 0 else None)
 
 
 def kv_head_share(n_kv_heads: int, tp: int) -> float:
@@ -64,32 +67,41 @@ def kv_head_share(n_kv_heads: int, tp: int) -> float:
     return max(1, -(-n_kv_heads // tp)) / n_kv_heads
 
 
-def _add_attention(totals: dict[str, float], group: AttentionGroup, deployment: Deployment) -> None:
+def _layer_weights(attention: AttentionGroup | None, mlp: MlpGroup | None, deployment: Deployment) -> dict[str, float]:
+    """Bytes of one layer by component."""
+    form = deployment.weights
+    found: dict[str, float] = {}
+    if attention is not None:
+        found |= _attention_weights(attention, deployment)
+    if mlp is not None:
+        found |= _mlp_weights(mlp, deployment)
+    return found | {"norms": deployment.model.norm_params_per_layer * form.bytes_per_param("norms")}
+
+
+def _attention_weights(group: AttentionGroup, deployment: Deployment) -> dict[str, float]:
     tp, form = deployment.parallelism.tp, deployment.weights
     name = "linear_attention" if group.is_recurrent else "attention"
     params = group.head_params / tp + group.replicated_params
     if group.kv_params:
         params += group.kv_params * kv_head_share(group.n_kv_heads, tp)
-    totals[name] = totals.get(name, 0.0) + params * form.bytes_per_param(name)
+    found = {name: params * form.bytes_per_param(name)}
     if group.indexer_params:
-        indexer = group.indexer_params * form.bytes_per_param("indexer")
-        totals["indexer"] = totals.get("indexer", 0.0) + indexer
+        found["indexer"] = group.indexer_params * form.bytes_per_param("indexer")
     if group.kind == "mla" and group.rope_head_dim and deployment.profile.name == "vllm":
         nope = group.head_dim - group.rope_head_dim
         absorbed = group.kv_lora_rank * group.n_heads * (nope + group.value_head_dim) / tp
-        totals["absorbed_mla"] = totals.get("absorbed_mla", 0.0) + absorbed * BYTES_PER_PARAM[form.kept_dtype]
+        found["absorbed_mla"] = absorbed * BYTES_PER_PARAM[form.kept_dtype]
+    return found
 
 
-def _add_mlp(totals: dict[str, float], mlp: MlpGroup, deployment: Deployment) -> None:
+def _mlp_weights(mlp: MlpGroup, deployment: Deployment) -> dict[str, float]:
     tp, form = deployment.parallelism.tp, deployment.weights
-    parts = {
+    return {
         "dense_mlp": (mlp.dense_params / tp + mlp.latent_params) * form.bytes_per_param("dense_mlp"),
         "experts": _experts_per_rank(mlp, deployment) * form.bytes_per_param("experts"),
         "shared_experts": mlp.shared_params / tp * form.bytes_per_param("shared_experts"),
         "router": mlp.router_params * form.bytes_per_param("router"),
     }
-    for name, size in parts.items():
-        totals[name] = totals.get(name, 0.0) + size
 
 
 def _experts_per_rank(mlp: MlpGroup, deployment: Deployment) -> float:

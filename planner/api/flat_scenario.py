@@ -57,8 +57,9 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("tp", "hardware.tensor_parallel", "Tensor-parallel sizes to try, separated by commas.", "string", "1,2"),
     Parameter("usd_per_gpu_hour", "hardware.price_overrides", "Your price of one GPU for one hour, for every "
               "accelerator named.", example=3.2),
-    Parameter("weight_dtype", "model.weight_dtype", "native, bf16, fp16, fp8, int8, w4a16 or fp4.", "string", "fp8"),
-    Parameter("kv_dtype", "model.kv_dtype", "auto, bf16 or fp8.", "string", "fp8"),
+    Parameter("weight_dtype", "model.weight_dtype", "native, bf16, fp16, fp8, int8, w4a16, fp4 or any; several "
+              "separated by commas.", "string", "fp8"),
+    Parameter("kv_dtype", "model.kv_dtype", "auto, bf16, fp8 or any; several separated by commas.", "string", "fp8"),
     Parameter("engine", "engine.name", "vllm, sglang or tensorrt-llm.", "string", "vllm"),
     Parameter("max_model_len", "engine.max_model_len", "Longest prompt plus output, tokens.", "integer", 16384),
     Parameter("api_provider", "api.alternatives.0.provider", "Provider of an API to compare with.", "string", "groq"),

@@ -41,7 +41,12 @@ REPORT_KEYS = {
     "name": ("string", "The scenario's name."),
     "verdict": ("object", "One sentence, the choice, and the monthly saving as a range."),
     "recommended": (["object", "null"], "The fleet to run; null when no candidate meets the targets."),
-    "candidates": ("array", "Every fleet that was tried, with its cost or the reason why it is not feasible."),
+    "candidates": (
+        "array",
+        "Every fleet that was tried, with its cost or the reason why it is not feasible; simulated is false for those "
+        "that the closed form shows to be dearer than the best.",
+    ),
+    "precisions": ("array", "The cheapest fleet in each number format; empty where the scenario names one."),
     "slo": ("array", "The targets and what is predicted for the recommended fleet."),
     "load": (["object", "null"], "Rates, utilisation, concurrency, KV use, headroom."),
     "memory": (["object", "null"], "The memory subtraction, line by line in GiB."),

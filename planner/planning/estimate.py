@@ -3,19 +3,18 @@ milliseconds and without a simulation. A run confirms or corrects it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from costmodel import Parallelism, break_even, replicas_for_peak
+from costmodel import break_even
 from costmodel.pricing.money import exact
-from planner.planning.money.bills import Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
+from planner.planning.money.bills import Hosted, cheapest, hosted_bills, monthly_tokens
 from planner.planning.money.break_even import against_row, stairs_of
 from planner.planning.money.further import further_of
 from planner.planning.report.estimate_cells import flat_row
-from planner.planning.report.estimate_rows import Option, Size, assumptions, option_row
+from planner.planning.report.estimate_rows import assumptions, option_row
 from planner.planning.report.plain import plain
 from planner.planning.report.provenance import notes_of, provenance
 from planner.planning.report.verdict import (
@@ -26,18 +25,12 @@ from planner.planning.report.verdict import (
     withdrawn_sentence,
 )
 from planner.planning.schema import SCHEMA_VERSION, Scenario
-from planner.planning.search.candidates import Candidate, Job, layouts_of, make_job, prepare
-from planner.planning.search.constraints import constraint_reason
-from planner.planning.search.deployments import coverage_of
-from planner.planning.search.feasibility import missed_alone_reason, no_rate_reason
-from planner.planning.search.fleet import MAX_REPLICAS
+from planner.planning.search.candidates import Job, Setup, make_job, prepare, setups_of
 from planner.planning.search.inventory import Gpu, resolve_gpus
-from planner.planning.search.replica_rates import ReplicaRates, replica_rates
+from planner.planning.search.options import Option, fleet_usd, option_of, preference
 from planner.planning.traffic.picture import traffic_picture
 
 METHOD = "closed_form"
-SIMULATED_RATIO = (0.73, 0.9, 1.15)
-"""Simulated over closed-form capacity: low, usual and high over the setups of docs/method.md, "The estimate"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,8 +107,8 @@ def _estimate(
     job = _changed(make_job(scenario, lambda: None), load_ratio, output_ratio)
     gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
     hosted = hosted_bills(scenario, job.load)
-    pairs = [(gpu, layout) for gpu in gpus for layout in layouts_of(job, gpu)]
-    options = _worth_trying(job, pairs) if only_best else [_option(job, prepare(job, *pair)) for pair in pairs]
+    setups = [setup for gpu in gpus for setup in setups_of(job, gpu)]
+    options = _worth_trying(job, setups) if only_best else [option_of(job, prepare(job, setup)) for setup in setups]
     return Estimate(job, gpus, hosted, tuple(options), _best(options), cheapest(hosted))
 
 
@@ -126,19 +119,18 @@ def _changed(job: Job, load_ratio: float, output_ratio: float) -> Job:
     return replace(job, load=replace(load, mix=load.mix.stretched(output_ratio=output_ratio)))
 
 
-def _worth_trying(job: Job, pairs: Sequence[tuple[Gpu, Parallelism]]) -> list[Option]:
+def _worth_trying(job: Job, setups: Sequence[Setup]) -> list[Option]:
     """Candidates from the cheapest replica upwards, until one replica and the spares cost more than the best fleet so
     far: no later one can be the best. All of them where none meets the targets."""
-    replicas, options, least = 1 + job.scenario.billing.spare_replicas, [], None
+    options, least = [], None
 
-    def floor(pair: tuple[Gpu, Parallelism]) -> Fraction:
-        gpu, layout = pair
-        return exact(gpu.price.usd_per_gpu_hour) * layout.gpus * replicas * exact(job.scenario.billing.hours_per_month)
+    def floor(setup: Setup) -> Fraction:
+        return fleet_usd(job, setup.gpu, setup.layout.gpus, 1)
 
-    for pair in sorted(pairs, key=floor):
-        if least is not None and floor(pair) > least:
+    for setup in sorted(setups, key=floor):
+        if least is not None and floor(setup) > least:
             break
-        option = _option(job, prepare(job, *pair))
+        option = option_of(job, prepare(job, setup))
         options.append(option)
         if option.bill is not None:
             cost = exact(option.bill.cost.exact_usd_per_month)
@@ -146,69 +138,14 @@ def _worth_trying(job: Job, pairs: Sequence[tuple[Gpu, Parallelism]]) -> list[Op
     return options
 
 
-def _option(job: Job, candidate: Candidate) -> Option:
-    replica = candidate.replica
-    if replica is None:
-        return Option(candidate)
-    deployment = candidate.deployment
-    assert deployment is not None
-    rates = replica_rates(job, deployment, replica)
-    form, capacity = rates.form, rates.capacity_rps
-    reason = missed_alone_reason(rates.alone, len(form.sample.prompt), widest=candidate.widest)
-    if reason is not None:
-        return Option(replace(candidate, reason=reason), form)
-    if capacity * SIMULATED_RATIO[1] * MAX_REPLICAS < job.load.peak_rps:
-        reason = no_rate_reason(capacity * SIMULATED_RATIO[1], job.load)
-        return Option(replace(candidate, reason=reason), form)
-    size = _size(job, rates)
-    bill = fleet_bill(
-        job.scenario,
-        candidate.gpu,
-        job.load,
-        size,
-        gpus_per_replica=candidate.gpus_per_replica,
-        capacity_rps=size.mid_rps,
-    )
-    reason = constraint_reason(job.scenario, candidate.gpus_per_replica, size.serving, size.mid_rps, bill)
-    if reason is not None:
-        return Option(replace(candidate, reason=reason), form)
-    return Option(candidate, form, capacity, size, bill, coverage_of(deployment))
-
-
-def _size(job: Job, rates: ReplicaRates) -> Size:
-    """The interval joins two independent errors, of the closed form and of step times: their logarithms add up as
-    squares. 0 at the low end where with slow steps no target of TPOT can be met."""
-    low_ratio, usual_ratio, high_ratio = SIMULATED_RATIO
-    slow, fast = rates.slow_ratio, rates.fast_ratio
-    mid = rates.capacity_rps * usual_ratio
-    low = mid * math.exp(-math.hypot(math.log(low_ratio / usual_ratio), math.log(slow))) if slow > 0 else 0.0
-    high = mid * math.exp(math.hypot(math.log(high_ratio / usual_ratio), math.log(fast)))
-    peak = job.load.peak_rps
-    serving = replicas_for_peak(peak, mid)
-    return Size(
-        low_rps=low,
-        mid_rps=mid,
-        high_rps=high,
-        serving=serving,
-        serving_low=replicas_for_peak(peak, high),
-        serving_high=replicas_for_peak(peak, low) if low > 0 else serving,
-    )
-
-
 def _best(options: Sequence[Option]) -> Option | None:
-    """The lowest bill; of equal ones the fewer GPUs, then the smaller replicas."""
+    """The lowest bill; of equal ones what `preference` puts first."""
     found = [
-        (
-            option.bill.cost.exact_usd_per_month,
-            option.bill.cost.gpus,
-            option.candidate.gpus_per_replica,
-            option.candidate.id,
-            option,
-        )
+        ((option.bill.cost.exact_usd_per_month, *preference(option.candidate, option.bill.cost.gpus)), option)
         for option in options
         if option.bill is not None
     ]
-    return min(found, key=lambda item: item[:4])[4] if found else None
+    return min(found, key=lambda item: item[0])[1] if found else None
 
 
 def _verdict(found: Estimate) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from costmodel.pricing.money import exact
 from planner.planning.advice.section import advice_section
 from planner.planning.money.bills import FleetBill, Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
 from planner.planning.money.break_even import break_even_section, stairs_of
@@ -15,11 +16,12 @@ from planner.planning.money.hybrid import hybrid_section
 from planner.planning.money.operation import operation_rows, operation_sentence
 from planner.planning.money.sensitivity import Base, sensitivity
 from planner.planning.progress import OnProgress, Teller
+from planner.planning.report.estimate_rows import unsimulated_row
 from planner.planning.report.frontier import frontier_rows, knob_rows
 from planner.planning.report.launch_commands import engine_commands, engine_settings
-from planner.planning.report.names import candidate_name
 from planner.planning.report.owned import owned_rows
 from planner.planning.report.plain import plain
+from planner.planning.report.precisions import precision_rows, precision_sentence
 from planner.planning.report.provenance import assumptions, notes_of, provenance
 from planner.planning.report.request_log import RequestLog, request_log
 from planner.planning.report.rows import (
@@ -39,10 +41,12 @@ from planner.planning.report.verdict import (
     withdrawn_sentence,
 )
 from planner.planning.schema import SCHEMA_VERSION, Scenario
-from planner.planning.search.candidates import Candidate, Job, evaluate, layouts_of, make_job
+from planner.planning.search.candidates import Candidate, Job, Setup, make_job, prepare, setups_of, simulated
 from planner.planning.search.constraints import constraint_reason
 from planner.planning.search.intervals import Sized, sized, sized_by_simulation
 from planner.planning.search.inventory import Gpu, resolve_gpus
+from planner.planning.search.options import Option, option_of, preference
+from planner.planning.search.pruning import SIMULATED_LEAST, SIMULATED_WHOLE, Order
 from planner.planning.uncertainty.section import uncertainty_section
 from planner.planning.uncertainty.sentence import sure_sentence
 
@@ -71,8 +75,7 @@ def plan(
     if best is None:
         report = _without_fleet(job, gpus, hosted, answers)
     else:
-        name = candidate_name(best.candidate.gpu.accelerator.id, best.candidate.layout)
-        teller.say(SEARCH_SHARE, f"Looking closer at {name}")
+        teller.say(SEARCH_SHARE, f"Looking closer at {best.candidate.name}")
         report = _with_fleet(job, gpus, hosted, answers, best, teller)
         if on_requests is not None:
             assert best.candidate.fleet is not None
@@ -82,29 +85,52 @@ def plan(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """A candidate with what it costs; size and bill are None when it is out."""
+    """A candidate with what it costs; size and bill are None when it is out or was not simulated. option: the closed
+    form, where that is all."""
 
     candidate: Candidate
-    size: Sized | None
-    bill: FleetBill | None
+    size: Sized | None = None
+    bill: FleetBill | None = None
+    option: Option | None = None
 
 
 def _search(job: Job, gpus: Sequence[Gpu], teller: Teller) -> list[Answer]:
-    pairs = [(gpu, layout) for gpu in gpus for layout in layouts_of(job, gpu)]
-    answers = []
-    for done, (gpu, layout) in enumerate(pairs):
-        name = candidate_name(gpu.accelerator.id, layout)
-        teller.say(SEARCH_SHARE * done / len(pairs), f"Sizing {name}, {done + 1} of {len(pairs)}")
-        candidate = evaluate(job, gpu, layout)
-        answer = _priced(job, candidate, sized(job, candidate) if candidate.feasible else None)
-        answers.append(answer)
-        teller.rows.append(plain(_row(job, answer)))
-    return answers
+    setups = [setup for gpu in gpus for setup in setups_of(job, gpu)]
+    if len(setups) <= SIMULATED_WHOLE:
+        return [_simulated(job, prepare(job, setup), teller, done, len(setups)) for done, setup in enumerate(setups)]
+    teller.say(0.0, f"Looking at {len(setups)} candidates by the closed form")
+    options = [_looked_at(job, setup) for setup in setups]
+    order = Order(job, options)
+    found: dict[int, Answer] = {}
+    likely = max(1, min(len(options), 2 * SIMULATED_LEAST))
+    for place in order:
+        answer = _simulated(job, replace(options[place].candidate, reason=None), teller, len(found), likely)
+        found[place] = answer
+        if answer.bill is not None:
+            order.found(exact(answer.bill.cost.exact_usd_per_month))
+    return [
+        found.get(place, Answer(option.candidate, option=None if option.form is None else option))
+        for place, option in enumerate(options)
+    ]
+
+
+def _looked_at(job: Job, setup: Setup) -> Option:
+    job.tick()
+    return option_of(job, prepare(job, setup))
+
+
+def _simulated(job: Job, prepared: Candidate, teller: Teller, done: int, of: int) -> Answer:
+    count = f"{done + 1} of {of}" if done < of else f"{done + 1}"
+    teller.say(SEARCH_SHARE * min(1.0, done / of), f"Sizing {prepared.name}, {count}")
+    candidate = simulated(job, prepared)
+    answer = _priced(job, candidate, sized(job, candidate) if candidate.feasible else None)
+    teller.rows.append(plain(_row(job, answer)))
+    return answer
 
 
 def _priced(job: Job, candidate: Candidate, size: Sized | None) -> Answer:
     if size is None:
-        return Answer(candidate, None, None)
+        return Answer(candidate)
     bill = fleet_bill(
         job.scenario,
         candidate.gpu,
@@ -115,26 +141,30 @@ def _priced(job: Job, candidate: Candidate, size: Sized | None) -> Answer:
     )
     reason = constraint_reason(job.scenario, candidate.gpus_per_replica, size.serving, size.capacity_rps, bill)
     if reason is not None:
-        return Answer(replace(candidate, reason=reason), None, None)
+        return Answer(replace(candidate, reason=reason))
     return Answer(candidate, size, bill)
 
 
 def _row(job: Job, answer: Answer) -> dict[str, Any]:
+    if answer.option is not None:
+        return unsimulated_row(job, answer.option)
     return candidate_row(job, answer.candidate, answer.size, answer.bill)
 
 
 def _cheapest_fleet(answers: Sequence[Answer]) -> Sized | None:
-    """The lowest bill; of equal ones the fewer GPUs, then the smaller replicas."""
-    found = [(a.bill.cost.exact_usd_per_month, a.bill.cost.gpus, a.candidate.gpus_per_replica, a.candidate.id, a.size)
+    """The lowest bill; of equal ones what `preference` puts first."""
+    found = [((a.bill.cost.exact_usd_per_month, *preference(a.candidate, a.bill.cost.gpus)), a.size)
              for a in answers if a.size is not None and a.bill is not None]  # fmt: skip
-    return min(found, key=lambda item: item[:4])[4] if found else None
+    return min(found, key=lambda item: item[0])[1] if found else None
 
 
-def _common(job: Job, hosted: Sequence[Hosted], answers: Sequence[Answer]) -> dict[str, Any]:
+def _common(job: Job, hosted: Sequence[Hosted], answers: Sequence[Answer], chosen: str | None) -> dict[str, Any]:
+    rows = [_row(job, answer) for answer in answers]
     return {
         "schema_version": SCHEMA_VERSION,
         "name": job.scenario.name,
-        "candidates": [_row(job, answer) for answer in answers],
+        "candidates": rows,
+        "precisions": precision_rows([answer.candidate for answer in answers], rows, chosen),
         "api": [api.as_dict() for api in hosted],
         "owned": owned_rows(job, [answer.candidate for answer in answers]),
     }
@@ -147,7 +177,7 @@ def _without_fleet(
     candidates = [answer.candidate for answer in answers]
     nearest = nearest_candidate(candidates)
     fits = nearest is not None and nearest.memory is not None and nearest.memory.fits
-    return _common(job, hosted, answers) | {
+    return _common(job, hosted, answers, None) | {
         "verdict": with_detail(no_fleet_verdict(candidates, cheapest(hosted)), withdrawn_sentence(hosted)),
         "recommended": None,
         "slo": [],
@@ -203,10 +233,10 @@ def _with_fleet(
     shown_load, unsure = load_section(job, size), uncertainty_section(job, size, bill, against)
     said = verdict(scenario, load, candidate, size.serving, bill, against, further=further_of(scenario))
     otherwise = operation_sentence(operation, said["choice"])
-    gone = withdrawn_sentence(hosted)
+    gone, formats = withdrawn_sentence(hosted), precision_sentence(candidate, job.model.native_weight_dtype)
     sure = sure_sentence(unsure["replicas"], size.serving)
-    return _common(job, hosted, answers) | {
-        "verdict": with_detail(said, gone, otherwise, sure),
+    return _common(job, hosted, answers, candidate.id) | {
+        "verdict": with_detail(said, formats, gone, otherwise, sure),
         "recommended": _recommended(scenario, size, bill),
         "slo": slo_rows(size),
         "load": shown_load,

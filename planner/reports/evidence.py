@@ -53,7 +53,7 @@ def candidate_row(row: Mapping[str, Any], chosen: str | None = None, hours: floa
     why = (row.get("reason") or {}).get("detail", "")
     first = (
         Cell(names.gpu(row["gpu"]), note=(row.get("coverage") or {}).get("state") or ""),
-        Cell(names.layout(row)),
+        Cell(names.layout(row), note=row.get("precision") or ""),
         Cell(requests_per_s(capacity["mid"]) if capacity else DASH, why=why),
         Cell(number(row.get("gpus")), why=why),
     )
@@ -92,6 +92,12 @@ def _latency_cell(row: Mapping[str, Any], metric: str, why: str) -> Cell:
 def _result(row: Mapping[str, Any], chosen: str | None) -> Cell:
     if row["id"] == chosen:
         return Cell("Recommended", state="yes", note=row.get("binding") or "")
+    if row["feasible"] and not row.get("simulated", True):
+        return Cell(
+            "Meets, by the closed form",
+            state="yes",
+            note=f"Not simulated: it costs more. {row.get('binding') or ''}".strip(),
+        )
     if row["feasible"]:
         return Cell("Meets", state="yes", note=row.get("binding") or "")
     reason = row.get("reason") or {}
@@ -109,6 +115,41 @@ def nearest_change(reason: Mapping[str, Any]) -> str:
         return ""
     text = change if isinstance(change, str) else "; ".join(change)
     return f"Nearest change: {text}"
+
+
+PRECISION_COLUMNS = (
+    Column("Weights, cache", sort="none"),
+    Column("GPU", sort="none"),
+    Column("Layout", sort="none"),
+    Column("Weights", "GiB per GPU", numeric=True, sort="none"),
+    Column("KV cache", "tokens", numeric=True, sort="none"),
+    Column("GPUs", numeric=True, sort="none"),
+    Column("Cost", "$/month", numeric=True, sort="ascending"),
+    Column("Result", wide=True),
+)
+
+
+def precisions_table(report: Report) -> Table | None:
+    """The cheapest fleet in each number format that was tried; None where there was no choice."""
+    rows = report.get("precisions") or ()
+    if not rows:
+        return None
+    return Table("The cheapest fleet in each number format", PRECISION_COLUMNS, tuple(map(_precision_row, rows)))
+
+
+def _precision_row(row: Mapping[str, Any]) -> Row:
+    cost, why = row["usd_per_month"], (row["reason"] or {}).get("detail", "")
+    cells = (
+        Cell(row["precision"]),
+        Cell(names.gpu(row["gpu"])),
+        Cell(names.layout(row)),
+        Cell(number(row["weights_gib"]), why=why),
+        Cell(number(row["kv_tokens"]), why=why),
+        Cell(number(row["gpus"]), why=why),
+        Cell(number(cost["mid"]) if cost else DASH, why=why, sort=cost["mid"] if cost else None),
+        _result({**row, "id": row["candidate"]}, row["candidate"] if row["chosen"] else None),
+    )
+    return Row(cells, "pick" if row["chosen"] else "" if row["feasible"] else "off")
 
 
 def causes(report: Report) -> tuple[tuple[str, str, str], ...]:

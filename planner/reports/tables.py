@@ -22,7 +22,8 @@ _PERCENTILES = tuple(
     f"{metric}_p{percent}_ms" for metric in ("ttft", "tpot", "itl", "e2e") for percent in (50, 90, 95, 99)
 )
 _CANDIDATE = (
-    "id", "gpu", "tp", "pp", "ep", "weight_dtype", "kv_dtype", "feasible", "reason_code", "reason", "nearest_change",
+    "id", "gpu", "tp", "pp", "ep", "weight_dtype", "kv_dtype", "simulated", "feasible", "reason_code",
+    "reason", "nearest_change",
     "serving_replicas", "spare_replicas", "replicas", "gpus", "capacity_low_rps", "capacity_rps", "capacity_high_rps",
     "usd_per_gpu_hour", "monthly_cost_low_usd", "monthly_cost_usd", "monthly_cost_high_usd", "kv_tokens", "binding",
     "coverage", *_PERCENTILES, "goodput_ratio",

@@ -43,6 +43,7 @@ class ReportView:
     memory_facts: tuple[Fact, ...]
     candidates: Table
     candidates_sentence: str
+    precisions: Table | None
     tornado: Chart | None
     confidence: confidence.Confidence | None
     operation: Table | None
@@ -99,7 +100,8 @@ def report_view(report: Report, today: date) -> ReportView:
         memory_of=memory.memory_of(report),
         memory_facts=memory.memory_facts(report),
         candidates=evidence.candidates_table(report),
-        candidates_sentence=_tried(len(report["candidates"]), meeting),
+        candidates_sentence=_tried(len(report["candidates"]), meeting, _not_simulated(report)),
+        precisions=evidence.precisions_table(report),
         tornado=money.tornado_chart(report),
         confidence=confidence.confidence(report),
         operation=operation.operation_table(report),
@@ -116,8 +118,15 @@ def report_view(report: Report, today: date) -> ReportView:
     )
 
 
-def _tried(tried: int, meeting: int) -> str:
-    return f"{tried} tried, {meeting or 'none'} meet{'s' if meeting == 1 else ''} the targets."
+def _not_simulated(report: Report) -> int:
+    return sum(1 for row in report["candidates"] if row["feasible"] and not row.get("simulated", True))
+
+
+def _tried(tried: int, meeting: int, not_simulated: int) -> str:
+    said = f"{tried} tried, {meeting or 'none'} meet{'s' if meeting == 1 else ''} the targets"
+    if not not_simulated:
+        return f"{said}."
+    return f"{said}, {not_simulated} of them by the closed form alone: they would cost more than the best found."
 
 
 ENGINE_NAMES = {"vllm": "vLLM", "sglang": "SGLang", "tensorrt_llm": "TensorRT-LLM"}

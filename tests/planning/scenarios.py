@@ -3,7 +3,11 @@
 import copy
 from typing import Any
 
+from costmodel import Parallelism
 from planner.planning import FieldError, ScenarioInvalid, parse_scenario
+from planner.planning.search.candidates import Job, Setup, setups_of
+from planner.planning.search.inventory import resolve_gpus
+from planner.planning.search.precisions import precisions_of
 
 SUPPORT_CHAT: dict[str, Any] = {
     "name": "Support chat",
@@ -49,3 +53,15 @@ def errors_of(document: Any) -> tuple[FieldError, ...]:
     except ScenarioInvalid as invalid:
         return invalid.errors
     return ()
+
+
+def layouts_of(job: Job) -> tuple[Parallelism, ...]:
+    """What is tried on the scenario's first accelerator."""
+    gpu = resolve_gpus(job.scenario.hardware, job.scenario.priced_at)[0]
+    return tuple(setup.layout for setup in setups_of(job, gpu))
+
+
+def setup_of(job: Job, layout: Parallelism) -> Setup:
+    """The scenario's first accelerator and first number format in this layout."""
+    gpu = resolve_gpus(job.scenario.hardware, job.scenario.priced_at)[0]
+    return Setup(gpu, layout, precisions_of(job.scenario.model, job.model, gpu.accelerator)[0])

@@ -9,9 +9,8 @@ from planner.planning import parse_scenario, plan
 from planner.planning.report.rows import slo_rows
 from planner.planning.search.candidates import evaluate, make_job
 from planner.planning.search.intervals import sized, sized_by_simulation
-from planner.planning.search.inventory import resolve_gpus
 from planner.planning.uncertainty.sentence import slo_sentence
-from tests.planning.scenarios import changed
+from tests.planning.scenarios import changed, setup_of
 
 
 def sized_candidate(slo, *, rps=1.0):
@@ -24,7 +23,7 @@ def sized_candidate(slo, *, rps=1.0):
     document["slo"] = slo
     scenario = parse_scenario(document)
     job = make_job(scenario, lambda: None)
-    return job, evaluate(job, resolve_gpus(scenario.hardware, scenario.priced_at)[0], Parallelism(tp=1))
+    return job, evaluate(job, setup_of(job, Parallelism(tp=1)))
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,8 @@ import pytest
 from costmodel import Parallelism, gpu_price, load_catalog, make_deployment
 from planner.planning import estimate_scenario, parse_scenario, plan
 from planner.planning.report.launch_commands import engine_commands
-from planner.planning.search.candidates import evaluate, layouts_of, make_job
-from planner.planning.search.inventory import resolve_gpus
-from tests.planning.scenarios import changed, errors_of
+from planner.planning.search.candidates import evaluate, make_job
+from tests.planning.scenarios import changed, errors_of, layouts_of, setup_of
 
 
 def document(model, gpus, **hardware):
@@ -19,38 +18,37 @@ def document(model, gpus, **hardware):
 
 
 def job_of(scenario_document):
-    scenario = parse_scenario(scenario_document)
-    return make_job(scenario, lambda: None), resolve_gpus(scenario.hardware, scenario.priced_at)[0]
+    return make_job(parse_scenario(scenario_document), lambda: None)
 
 
 def test_a_model_beyond_one_node_is_tried_on_the_fewest_nodes_that_hold_it():
     """DeepSeek-R1: 629 GiB of weights; eight H100 have 633 GiB of memory in all, sixteen hold it."""
-    layouts = layouts_of(*job_of(document("deepseek-ai/DeepSeek-R1", ["H100-SXM5-80GB"])))
+    layouts = layouts_of(job_of(document("deepseek-ai/DeepSeek-R1", ["H100-SXM5-80GB"])))
     assert layouts[-2:] == (Parallelism(tp=8, pp=2), Parallelism(tp=1, dp=16, ep=16))
     assert {layout.gpus for layout in layouts[:-2]} == {1, 2, 4, 8}
 
 
 def test_experts_are_tried_whole_on_a_node_and_dense_models_are_not():
-    assert layouts_of(*job_of(document("deepseek-ai/DeepSeek-R1", ["H200-SXM-141GB"])))[-1] == Parallelism(dp=8, ep=8)
-    dense = layouts_of(*job_of(document("meta-llama/Llama-3.1-8B-Instruct", ["H200-SXM-141GB"])))
+    assert layouts_of(job_of(document("deepseek-ai/DeepSeek-R1", ["H200-SXM-141GB"])))[-1] == Parallelism(dp=8, ep=8)
+    dense = layouts_of(job_of(document("meta-llama/Llama-3.1-8B-Instruct", ["H200-SXM-141GB"])))
     assert dense == tuple(Parallelism(tp=tp) for tp in (1, 2, 4, 8))
 
 
 def test_sizes_asked_for_are_the_only_ones_tried():
-    job, gpu = job_of(document("deepseek-ai/DeepSeek-R1", ["H100-SXM5-80GB"], tensor_parallel=[8],
+    job = job_of(document("deepseek-ai/DeepSeek-R1", ["H100-SXM5-80GB"], tensor_parallel=[8],
                                pipeline_parallel=[2, 3]))  # fmt: skip
-    assert layouts_of(job, gpu) == (Parallelism(tp=8, pp=2), Parallelism(tp=8, pp=3))
+    assert layouts_of(job) == (Parallelism(tp=8, pp=2), Parallelism(tp=8, pp=3))
 
 
 def test_a_pipeline_has_a_lane_for_each_stage_with_its_share_of_the_pool():
-    job, gpu = job_of(document("meta-llama/Llama-3.1-8B-Instruct", ["L40S"], pipeline_parallel=[2]))
-    candidate = evaluate(job, gpu, Parallelism(pp=2))
+    job = job_of(document("meta-llama/Llama-3.1-8B-Instruct", ["L40S"], pipeline_parallel=[2]))
+    candidate = evaluate(job, setup_of(job, Parallelism(pp=2)))
     replica = candidate.replica
     assert replica.lanes == 2
     assert replica.config.num_blocks == candidate.memory.kv_blocks * candidate.deployment.block_size // 16 // 2
     assert candidate.gpus_per_replica == 2
     assert candidate.id == "L40S/tp1-pp2"
-    alone = evaluate(job, gpu, Parallelism())
+    alone = evaluate(job, setup_of(job, Parallelism()))
     assert alone.capacity.rps < candidate.capacity.rps < 2.6 * alone.capacity.rps
 
 

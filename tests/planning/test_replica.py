@@ -10,12 +10,11 @@ from planner.planning import parse_scenario, plan
 from planner.planning.search.candidates import evaluate, make_job
 from planner.planning.search.capacity import run_at
 from planner.planning.search.feasibility import lone_request_reason
-from planner.planning.search.inventory import resolve_gpus
 from planner.planning.search.replica import Replica, estimate, lone_stream
 from planner.planning.search.targets import slo_targets
 from planner.planning.traffic.load import replica_stream, scenario_load
 from simulator import EngineConfig, StepTime
-from tests.planning.scenarios import changed
+from tests.planning.scenarios import changed, setup_of
 
 MS = 10**9
 
@@ -93,8 +92,7 @@ def test_a_preempted_request_finds_its_own_blocks_again():
     document["engine"] |= {"version": "0.15.1", "max_model_len": 65_536}
     document["slo"] = {"ttft_p95_ms": 60_000}
     job = make_job(parse_scenario(document), lambda: None)
-    gpu = resolve_gpus(job.scenario.hardware, job.scenario.priced_at)[0]
-    replica = evaluate(job, gpu, Parallelism(tp=1)).replica
+    replica = evaluate(job, setup_of(job, Parallelism(tp=1))).replica
     assert replica.config.enable_prefix_caching
     assert run_at(replica, job.load, job.targets, 0.2, 2_000).ok
     without = replace(replica, config=replace(replica.config, enable_prefix_caching=False))

@@ -18,7 +18,7 @@ from planner.planning.uncertainty.monte_carlo import draw, driver_rows, flip_pro
 from planner.planning.uncertainty.slo_probability import quick_probability, residuals, simulated_probability
 from planner.planning.uncertainty.spread import Z90, beyond, from_p10_p90, from_quartiles, within
 from planner.planning.uncertainty.trials import trial_rows, trials_sentence
-from tests.planning.scenarios import changed
+from tests.planning.scenarios import changed, setup_of
 
 CERTAIN_INPUTS = {
     "load_factor": 1.0, "prompt_tokens_factor": 1.0, "output_tokens_factor": 1.0, "token_ratio_factor": 1.0,
@@ -42,7 +42,7 @@ class Setup:
         self.scenario = parse_scenario(scenario_document)
         self.job = make_job(self.scenario, lambda: None)
         gpu = resolve_gpus(self.scenario.hardware, self.scenario.priced_at)[0]
-        self.candidate = evaluate(self.job, gpu, Parallelism(tp=1))
+        self.candidate = evaluate(self.job, setup_of(self.job, Parallelism(tp=1)))
         self.size = sized_by_simulation(self.job, self.candidate)
         self.bill = fleet_bill(self.scenario, gpu, self.job.load, self.size, gpus_per_replica=1,
                                capacity_rps=self.size.capacity_rps)  # fmt: skip

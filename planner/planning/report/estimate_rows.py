@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from costmodel import Coverage
 from planner.planning.money.bills import FleetBill, Hosted
 from planner.planning.money.further import further_of
 from planner.planning.report.names import amount
@@ -24,42 +22,18 @@ from planner.planning.search.closed_form import (
     surge_ratio,
 )
 from planner.planning.search.concurrency import fixed_point
+from planner.planning.search.options import Option
 from planner.planning.search.targets import Targets, percentile
 
 BEYOND = 1.02
 FLOOR_PERCENTILES = (50, 95)
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """What one replica serves within the targets, with its interval, and the serving replicas that follow."""
-
-    low_rps: float
-    mid_rps: float
-    high_rps: float
-    serving: int
-    serving_low: int
-    serving_high: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Option:
-    """A candidate as far as the closed form got; size, bill and coverage are None where it is out. form_rps: capacity
-    before the usual correction."""
-
-    candidate: Candidate
-    form: Form | None = None
-    form_rps: float = 0.0
-    size: Size | None = None
-    bill: FleetBill | None = None
-    coverage: Coverage | None = None
-
-
 def option_row(job: Job, option: Option, against: Hosted | None) -> dict[str, Any]:
     """One row of `candidates`: the report's keys, and `memory`, `floors`, `saturation_rps`, `usd_per_mtok`,
     `littles_law`, `cheaper_than_api`, `saving_usd_per_month`."""
     candidate, size, bill = option.candidate, option.size, option.bill
-    row = candidate_row(job, candidate, None, None) | {
+    row = unsimulated_row(job, option) | {
         "memory": _memory(job, candidate),
         "floors": None if option.form is None else _floors(option.form),
         "saturation_rps": None if option.form is None else option.form.saturation_rps * option.form.replica.lanes,
@@ -71,9 +45,28 @@ def option_row(job: Job, option: Option, against: Hosted | None) -> dict[str, An
     if size is None or bill is None:
         return row
     assert option.form is not None
+    rate_rps = job.load.peak_rps / size.serving / option.form.replica.lanes
+    return row | {
+        "usd_per_mtok": {
+            "output": usd_per_mtok(bill.cost.usd_per_mtok.output),
+            "input": usd_per_mtok(bill.cost.usd_per_mtok.input),
+            "blended": usd_per_mtok(bill.cost.usd_per_mtok.blended),
+            "output_alone": usd_per_mtok(bill.cost.usd_per_mtok.output_alone),
+        },
+        "littles_law": _littles_law(option.form, rate_rps),
+        **_saving(job, bill, against),
+    }
+
+
+def unsimulated_row(job: Job, option: Option) -> dict[str, Any]:
+    """A row of the report's `candidates` with what the closed form says of it."""
+    size, bill = option.size, option.bill
+    row = candidate_row(job, option.candidate, None, None) | {"simulated": False}
+    if size is None or bill is None:
+        return row
+    assert option.form is not None
     assert option.coverage is not None
-    lanes = option.form.replica.lanes
-    rate_rps = job.load.peak_rps / size.serving / lanes
+    rate_rps = job.load.peak_rps / size.serving / option.form.replica.lanes
     return row | {
         "serving_replicas": size.serving,
         "spare_replicas": job.scenario.billing.spare_replicas,
@@ -84,14 +77,6 @@ def option_row(job: Job, option: Option, against: Hosted | None) -> dict[str, An
         "slo": _slo(job.targets, option.form, rate_rps),
         "binding": _binding(job.targets, option.form, option.form_rps),
         "coverage": coverage_row(option.coverage),
-        "usd_per_mtok": {
-            "output": usd_per_mtok(bill.cost.usd_per_mtok.output),
-            "input": usd_per_mtok(bill.cost.usd_per_mtok.input),
-            "blended": usd_per_mtok(bill.cost.usd_per_mtok.blended),
-            "output_alone": usd_per_mtok(bill.cost.usd_per_mtok.output_alone),
-        },
-        "littles_law": _littles_law(option.form, rate_rps),
-        **_saving(job, bill, against),
     }
 
 

@@ -38,11 +38,12 @@ def gpus_name(count: int, accelerator_id: str) -> str:
     return f"{count:,} × {gpu_short_name(accelerator_id)}"
 
 
-def candidate_name(accelerator_id: str, layout: Parallelism) -> str:
-    """`H100 SXM5 80 GB, TP2`: an accelerator and the sizes of its layout that are above 1, TP always."""
+def candidate_name(accelerator_id: str, layout: Parallelism, precision: str = "") -> str:
+    """`H100 SXM5 80 GB, TP2`: an accelerator and the sizes of its layout that are above 1, TP always; with the number
+    formats in words where several are tried."""
     sizes = (("PP", layout.pp), ("DP", layout.dp), ("EP", layout.ep))
     more = "".join(f" {name}{size}" for name, size in sizes if size > 1)
-    return f"{gpu_name(accelerator_id)}, TP{layout.tp}{more}"
+    return ", ".join(part for part in (gpu_name(accelerator_id), f"TP{layout.tp}{more}", precision) if part)
 
 
 def hosted_name(provider: str, model: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from costmodel import Coverage, load_catalog
 from planner.planning.money.bills import Hosted
 from planner.planning.report.names import engine_name, exact_usd, gpu_name, hosted_name, model_name, renter_name
+from planner.planning.report.precisions import NOT_JUDGED
 from planner.planning.report.rows import coverage_row
 from planner.planning.schema import SCHEMA_VERSION, Scenario, canonical_json, scenario_digest
 from planner.planning.search.candidates import Candidate, Job
@@ -209,6 +210,8 @@ def notes_of(job: Job, gpus: Sequence[Gpu], candidates: Sequence[Candidate]) -> 
         notes.append("The trace is a finite run: its percentiles are those of this record, not of an endless load.")
     if load.mix.cut_ratio:
         notes.append(f"{load.mix.cut_ratio:.2%} of the requests were cut to the context or to max_tokens.")
+    if job.scenario.model.several_precisions:
+        notes.append(NOT_JUDGED)
     if job.model.approximate:
         notes.append("The model is planned as the usual architecture of its size.")
     for candidate in candidates:

@@ -27,7 +27,8 @@ CURVE_RATIOS = (0.2, 0.4, 0.6, 0.75, 0.9, 1.0, 1.1, 1.25)
 
 
 def candidate_row(job: Job, candidate: Candidate, size: Sized | None, bill: FleetBill | None) -> dict[str, Any]:
-    """One row of `candidates`. slo_probability_ratio: by the closed form, model error included."""
+    """One row of `candidates`. slo_probability_ratio: by the closed form, model error included. simulated: how far the
+    row can be trusted; what is out before any simulation needs none."""
     deployment = candidate.deployment
     price = candidate.gpu.price
     row: dict[str, Any] = {
@@ -36,6 +37,8 @@ def candidate_row(job: Job, candidate: Candidate, size: Sized | None, bill: Flee
         **layout_row(candidate.layout),
         "weight_dtype": deployment.weight_dtype if deployment else None,
         "kv_dtype": deployment.kv_dtype if deployment else None,
+        "precision": candidate.precision.said,
+        "simulated": True,
         "feasible": candidate.feasible,
         "reason": candidate.reason.as_dict() if candidate.reason else None,
         "serving_replicas": None,

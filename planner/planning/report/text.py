@@ -143,10 +143,12 @@ def _uncertainty(report: Report) -> Iterator[str]:
 def _candidates(report: Report) -> Iterator[str]:
     yield from _title("Candidates")
     for row in report["candidates"]:
-        name = candidate_name(row["gpu"], _layout(row))
+        name = candidate_name(row["gpu"], _layout(row), row["precision"])
         if row["feasible"]:
             cost = _money(row["usd_per_month"]["mid"])
-            sure = f"{row['slo_probability_ratio']:.0%} sure to meet the targets"
+            sure = "not simulated"
+            if row["simulated"]:
+                sure = f"{row['slo_probability_ratio']:.0%} sure to meet the targets"
             yield f"{name}: {counted(row['gpus'], 'GPU')}, {cost} a month, {sure}. {row['binding']}"
         else:
             yield f"{name}: out. {row['reason']['detail']} {row['reason']['nearest_change']}".rstrip()

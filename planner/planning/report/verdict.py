@@ -12,7 +12,6 @@ from planner.planning.money.further import Further
 from planner.planning.report.names import (
     amount,
     api_model_name,
-    candidate_name,
     counted,
     gpu_name,
     gpus_name,
@@ -40,7 +39,7 @@ def no_fleet_verdict(candidates: Sequence[Candidate], api: Hosted | None) -> dic
         sentence += f" {_api_name(api)} would cost {money(api.bill.exact_usd_per_month)} a month."
     detail = ""
     if nearest is not None and nearest.reason is not None:
-        name = candidate_name(nearest.gpu.accelerator.id, nearest.layout)
+        name = nearest.name
         change = nearest.reason.nearest_change
         detail = f"Nearest is {name}: {nearest.reason.detail}" + (f" What would help: {change}" if change else "")
     return {

@@ -4,12 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from planner.planning.schema.fields import Loose, Part, Range, ShortText, Sourced
 
 WeightDtype = Literal["native", "bf16", "fp16", "fp8", "int8", "w4a16", "fp4"]
 KvDtype = Literal["auto", "bf16", "fp8"]
+
+
+def _choice_kind(value: object) -> str:
+    return "list" if isinstance(value, list | tuple) else "one"
+
+
+def _one_of_one(value: object) -> object:
+    """A list of one says the same as its entry, and of equal entries one is enough."""
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        return value
+    several = tuple(dict.fromkeys(value))
+    return several[0] if len(several) == 1 else several
+
+
+WeightDtypes = Annotated[
+    Annotated[Literal["native", "bf16", "fp16", "fp8", "int8", "w4a16", "fp4", "any"], Tag("one")]
+    | Annotated[tuple[WeightDtype, ...], Field(min_length=1, max_length=7, strict=False), Tag("list")],
+    Discriminator(_choice_kind),
+    BeforeValidator(_one_of_one),
+]
+KvDtypes = Annotated[
+    Annotated[Literal["auto", "bf16", "fp8", "any"], Tag("one")]
+    | Annotated[tuple[KvDtype, ...], Field(min_length=1, max_length=3, strict=False), Tag("list")],
+    Discriminator(_choice_kind),
+    BeforeValidator(_one_of_one),
+]
 Count = Annotated[int, Range(1, 1_000_000, "")]
 
 
@@ -40,8 +66,20 @@ class Model(Sourced):
     max_context: Annotated[int, Range(1, 100_000_000, "tokens")] | None = Field(
         None, description="Longest context the model was made for."
     )
-    weight_dtype: WeightDtype = Field("native", description="Type of the weights; native is what the checkpoint ships.")
-    kv_dtype: KvDtype = Field("auto", description="Type of the KV cache; auto follows the engine.")
+    weight_dtype: WeightDtypes = Field(
+        "native",
+        description="Type of the weights; native is what the checkpoint ships. Several, or any (as shipped and each "
+        "smaller type that the accelerator computes with), are tried side by side; answers are not judged.",
+    )
+    kv_dtype: KvDtypes = Field(
+        "auto",
+        description="Type of the KV cache; auto follows the engine. Several, or any, are tried side by side.",
+    )
+
+    @property
+    def several_precisions(self) -> bool:
+        """More than one type of weights or cache is to be tried."""
+        return any(value == "any" or not isinstance(value, str) for value in (self.weight_dtype, self.kv_dtype))
 
 
 class CustomAccelerator(Sourced):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from costmodel import Deployment, DeploymentError, EngineProfile, ModelSpec, Parallelism, make_deployment
 from costmodel.deployment.parallelism import divisibility_problems
 from costmodel.memory.plan import MemoryPlan
+from planner.planning.report.names import candidate_name
 from planner.planning.schema import Scenario
 from planner.planning.search.capacity import Capacity, find_capacity
 from planner.planning.search.deployments import memory_of, tables_of
@@ -21,6 +22,7 @@ from planner.planning.search.feasibility import (
 from planner.planning.search.fleet import Fleet, find_fleet
 from planner.planning.search.inventory import Gpu, resolve_model, resolve_profile
 from planner.planning.search.layouts import asked_layouts, further_layouts
+from planner.planning.search.precisions import Precision, precisions_of
 from planner.planning.search.replica import Replica, Tick, make_replica
 from planner.planning.search.targets import Targets, slo_targets
 from planner.planning.traffic.load import Load, scenario_load
@@ -33,6 +35,7 @@ class Candidate:
 
     gpu: Gpu
     layout: Parallelism
+    precision: Precision
     deployment: Deployment | None = None
     memory: MemoryPlan | None = None
     reason: Reason | None = None
@@ -42,10 +45,15 @@ class Candidate:
 
     @property
     def id(self) -> str:
-        """Accelerator and the sizes of the layout that are above 1, TP always."""
+        """Accelerator and the sizes of the layout above 1, TP always; number formats where several are tried."""
         sizes = (("pp", self.layout.pp), ("dp", self.layout.dp), ("ep", self.layout.ep))
         more = "".join(f"-{name}{size}" for name, size in sizes if size > 1)
-        return f"{self.gpu.accelerator.id}/tp{self.layout.tp}{more}"
+        return f"{self.gpu.accelerator.id}/tp{self.layout.tp}{more}{self.precision.tag}"
+
+    @property
+    def name(self) -> str:
+        """The same for readers."""
+        return candidate_name(self.gpu.accelerator.id, self.layout, self.precision.said)
 
     @property
     def gpus_per_replica(self) -> int:
@@ -80,20 +88,42 @@ def make_job(scenario: Scenario, tick: Tick) -> Job:
     return Job(scenario, model, resolve_profile(scenario), load, slo_targets(scenario.slo), tick)
 
 
-def layouts_of(job: Job, gpu: Gpu) -> tuple[Parallelism, ...]:
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What is to become a candidate."""
+
+    gpu: Gpu
+    layout: Parallelism
+    precision: Precision
+
+
+def setups_of(job: Job, gpu: Gpu) -> tuple[Setup, ...]:
+    """Everything to try on this accelerator: each number format in its layouts."""
+    return tuple(
+        Setup(gpu, layout, precision)
+        for precision in precisions_of(job.scenario.model, job.model, gpu.accelerator)
+        for layout in layouts_of(job, gpu, precision)
+    )
+
+
+def layouts_of(job: Job, gpu: Gpu, precision: Precision) -> tuple[Parallelism, ...]:
     """Layouts to try on this accelerator, those asked for or the usual ones first."""
     asked = asked_layouts(job.scenario, gpu)
     try:
-        deployment = _deployment(job, gpu, asked[0])
+        deployment = _deployment(job, Setup(gpu, asked[0], precision))
     except DeploymentError:
         return asked
     return (*asked, *further_layouts(job.scenario, deployment))
 
 
-def evaluate(job: Job, gpu: Gpu, layout: Parallelism) -> Candidate:
+def evaluate(job: Job, setup: Setup) -> Candidate:
     """Check in the order memory (with one sequence of the longest context), divisibility, floors, load; size the fleet
     of what is left."""
-    candidate = prepare(job, gpu, layout)
+    return simulated(job, prepare(job, setup))
+
+
+def simulated(job: Job, candidate: Candidate) -> Candidate:
+    """A prepared candidate with what only simulations tell: floors of a single request, capacity, fleet."""
     replica = candidate.replica
     if replica is None:
         return candidate
@@ -106,26 +136,28 @@ def evaluate(job: Job, gpu: Gpu, layout: Parallelism) -> Candidate:
     return replace(candidate, reason=reason, capacity=capacity, fleet=fleet)
 
 
-def prepare(job: Job, gpu: Gpu, layout: Parallelism) -> Candidate:
+def prepare(job: Job, setup: Setup) -> Candidate:
     """As far as nothing needs to be simulated: up to the replica, or to the reason why there is none."""
+    gpu, layout = setup.gpu, setup.layout
+    blank = Candidate(gpu, layout, setup.precision)
     if layout.tp > gpu.accelerator.gpus_per_node:
         most = gpu.accelerator.gpus_per_node
         detail = f"A node has {most} of these GPUs; tensor parallel {layout.tp} would cross nodes."
-        return Candidate(gpu, layout, reason=Reason("tp_beyond_node", detail, f"Tensor parallel {most} or less."))
+        return replace(blank, reason=Reason("tp_beyond_node", detail, f"Tensor parallel {most} or less."))
     try:
-        deployment = _deployment(job, gpu, layout)
+        deployment = _deployment(job, setup)
     except DeploymentError as error:
-        return Candidate(gpu, layout, reason=from_problem(error.problems[0]))
+        return replace(blank, reason=from_problem(error.problems[0]))
     memory = memory_of(deployment)
     reason = _before_simulation(job, deployment, memory)
     if reason is not None:
-        return Candidate(gpu, layout, deployment, memory, reason)
+        return replace(blank, deployment=deployment, memory=memory, reason=reason)
     try:
         replica = make_replica(deployment, memory, tables_of(deployment), job.load.mix, job.tick)
     except (SimulatorError, ValueError) as error:
         reason = engine_reason(error, deployment)
-        return Candidate(gpu, layout, deployment, memory, reason)
-    return Candidate(gpu, layout, deployment, memory, None, replica)
+        return replace(blank, deployment=deployment, memory=memory, reason=reason)
+    return replace(blank, deployment=deployment, memory=memory, replica=replica)
 
 
 def _before_simulation(job: Job, deployment: Deployment, memory: MemoryPlan) -> Reason | None:
@@ -138,15 +170,15 @@ def _before_simulation(job: Job, deployment: Deployment, memory: MemoryPlan) -> 
     return tpot_floor_reason(deployment, job.load, job.targets)
 
 
-def _deployment(job: Job, gpu: Gpu, layout: Parallelism) -> Deployment:
-    engine, model = job.scenario.engine, job.scenario.model
+def _deployment(job: Job, setup: Setup) -> Deployment:
+    engine = job.scenario.engine
     return make_deployment(
         job.model,
-        gpu.accelerator,
+        setup.gpu.accelerator,
         job.profile,
-        layout,
-        weight_dtype=model.weight_dtype,
-        kv_dtype=model.kv_dtype,
+        setup.layout,
+        weight_dtype=setup.precision.weight_dtype,
+        kv_dtype=setup.precision.kv_dtype,
         max_model_len=engine.max_model_len,
         max_num_seqs=engine.max_num_seqs,
         max_num_batched_tokens=engine.max_num_batched_tokens,

@@ -39,6 +39,8 @@ PRECISION = 1.005
 LEAST_RATE_RATIO = 1e-3
 SURGE_WINDOW_S = 30.0
 SURGE_WINDOWS = 20
+SEATS_RATIOS = np.geomspace(1e-4, 1, SEATS_TRIED)
+"""Running sequences at which a form is tabulated, over the most that fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,7 @@ class Form:
 def closed_form(replica: Replica, load: Load) -> Form:
     """The closed form of a replica under a load."""
     fits = most_sequences(replica, load.mix)
-    seats = np.geomspace(fits * 1e-4, fits, SEATS_TRIED)
+    seats = fits * SEATS_RATIOS
     step_ps = mean_step_ps(replica, load.mix, seats)
     rates = np.maximum.accumulate(seats / load.mix.output_tokens_mean / (step_ps * 1e-12))
     sample = sample_of(replica, load)
@@ -383,9 +385,12 @@ def capacity_rps(form: Form, targets: Targets) -> float:
     def ok(rate_rps: float) -> bool:
         return first_missed(form, targets, rate_rps) is None
 
-    low, high = form.saturation_rps * LEAST_RATE_RATIO, form.saturation_rps
-    if not ok(low):
-        return 0.0
+    least, high = form.saturation_rps * LEAST_RATE_RATIO, form.saturation_rps
+    low = high / 2
+    while not ok(low):  # most are found in the upper half
+        if low <= least:
+            return 0.0
+        low, high = max(least, low / 4), low
     while high / low > PRECISION:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if ok(middle) else (low, middle)

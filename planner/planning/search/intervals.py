@@ -11,7 +11,7 @@ from planner.planning.search.candidates import Candidate, Job
 from planner.planning.search.capacity import Run, find_capacity, stream_count
 from planner.planning.search.deployments import coverage_of
 from planner.planning.search.fleet import fleet_run
-from planner.planning.search.replica import Estimate, Replica, estimate
+from planner.planning.search.replica import Estimate, Replica, estimates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,19 +41,24 @@ def sized(job: Job, candidate: Candidate) -> Sized:
     assert candidate.replica is not None
     assert candidate.capacity is not None
     covered = _coverage(candidate)
-    return _sized(job, candidate, covered, *rate_ratios(job, candidate.replica, candidate.capacity.estimate, covered))
+    return _sized(job, candidate, covered, *rate_ratios(job, candidate.replica, covered))
 
 
-def rate_ratios(job: Job, replica: Replica, now: Estimate, covered: Coverage) -> tuple[float, float]:
+def rate_ratios(job: Job, replica: Replica, covered: Coverage) -> tuple[float, float]:
     """What becomes of the rate with slow and with fast steps, as ratios; see `sized`."""
-
     slow, fast = covered.step_time_p90_ratio, covered.step_time_p10_ratio
-    return rate_ratio(job, replica, now, slow), rate_ratio(job, replica, now, fast)
+    ratios = (1.0, slow, fast)
+    now, *then = estimates(replica, job.load.mix, job.targets.step_limit_ms, ratios)
+    return _rate_ratio(now, then[0], slow), _rate_ratio(now, then[1], fast)
 
 
-def rate_ratio(job: Job, replica: Replica, now: Estimate, step_ratio: float) -> float:
+def rate_ratio(job: Job, replica: Replica, step_ratio: float) -> float:
     """What becomes of the rate, as a ratio, with steps `step_ratio` times as long; see `sized`."""
-    then = estimate(replica.slowed(step_ratio), job.load.mix, job.targets.step_limit_ms)
+    now, then = estimates(replica, job.load.mix, job.targets.step_limit_ms, (1.0, step_ratio))
+    return _rate_ratio(now, then, step_ratio)
+
+
+def _rate_ratio(now: Estimate, then: Estimate, step_ratio: float) -> float:
     ratio = then.start_rps / now.start_rps if then.within_limit else 0.0
     return max(ratio, 1 / step_ratio) if step_ratio < 1 else min(ratio, 1 / step_ratio)
 

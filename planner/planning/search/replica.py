@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -108,14 +108,24 @@ def estimate(replica: Replica, mix: Mix, tpot_limit_ms: float | None) -> Estimat
     second. The best n within seats, pool and token budget gives saturation; the best with f below the TPOT limit the
     start. n is a mean and takes any value, below 1 too: a prompt beyond the budget is spread over several steps.
     """
+    return estimates(replica, mix, tpot_limit_ms, (1.0,))[0]
+
+
+def estimates(
+    replica: Replica, mix: Mix, tpot_limit_ms: float | None, step_ratios: Sequence[float]
+) -> tuple[Estimate, ...]:
+    """The same with every step so many times as long, for each ratio: the steps are looked up once."""
     fits = most_sequences(replica, mix)
     seats = np.geomspace(min(LEAST_SEATS, fits / 2), fits, SEATS_TRIED)
     step_ps = mean_step_ps(replica, mix, seats)
-    rates = seats / mix.output_tokens_mean / (step_ps * 1e-12)
-    fast = step_ps * 1e-9 <= (tpot_limit_ms or np.inf)
-    best = np.argmax(np.where(fast, rates, -1.0)) if fast.any() else np.argmin(np.abs(seats - 1))
-    whole = rates * replica.lanes
-    return Estimate(float(whole.max()), float(whole[best]), float(seats[best]), bool(fast.any()))
+    rates = seats / mix.output_tokens_mean / (step_ps * 1e-12) * replica.lanes
+    found = []
+    for ratio in step_ratios:
+        fast = step_ps * (1e-9 * ratio) <= (tpot_limit_ms or np.inf)
+        best = np.argmax(np.where(fast, rates, -1.0)) if fast.any() else np.argmin(np.abs(seats - 1))
+        whole, started = float(rates.max()) / ratio, float(rates[best]) / ratio
+        found.append(Estimate(whole, started, float(seats[best]), bool(fast.any())))
+    return tuple(found)
 
 
 def mean_step_ps(replica: Replica, mix: Mix, seats: FloatArray) -> FloatArray:

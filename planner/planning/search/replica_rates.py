@@ -11,7 +11,7 @@ from planner.planning.search.candidates import Job
 from planner.planning.search.closed_form import Form, capacity_rps, closed_form, lone_latencies
 from planner.planning.search.deployments import coverage_of
 from planner.planning.search.intervals import rate_ratios
-from planner.planning.search.replica import Replica, estimate
+from planner.planning.search.replica import Replica
 from planner.planning.search.targets import Judged, Target, judge
 from planner.planning.traffic.load import Mix
 
@@ -60,8 +60,7 @@ def _computed(asked: _Question) -> ReplicaRates:
     if not all(item.met for item in alone):
         return ReplicaRates(form, alone)
     capacity = capacity_rps(form, job.targets) * replica.lanes
-    now = estimate(replica, job.load.mix, job.targets.step_limit_ms)
-    return ReplicaRates(form, alone, capacity, *rate_ratios(job, replica, now, coverage_of(asked.deployment)))
+    return ReplicaRates(form, alone, capacity, *rate_ratios(job, replica, coverage_of(asked.deployment)))
 
 
 _kept = lru_cache(maxsize=KEPT)(_computed)

@@ -141,7 +141,7 @@ def quick_probability(job: Job, size: Sized) -> float:
     needed = job.load.peak_rps / size.serving / size.capacity_rps
 
     def carries(step_ratio: float) -> bool:
-        return rate_ratio(job, replica, capacity.estimate, step_ratio) >= needed
+        return rate_ratio(job, replica, step_ratio) >= needed
 
     low, high = 1.0, SLOWEST
     if not carries(low):

@@ -1,6 +1,7 @@
 """How the choices of select fields are called."""
 
 CHOICE_LABELS = {
+    "any": "any: tried side by side",
     "native": "native (as it ships)",
     "bf16": "BF16",
     "fp16": "FP16",

@@ -194,6 +194,9 @@ def _field(item: Item, values: Values, by_field: Faults, traces: Options = ()) -
     schema = field_schema(item.path)
     texts = values.get(item.path, [])
     options = traces if item.widget == "trace" else _options(item, schema)
+    if options and len(texts) > 1:  # several of a choice, as a document from elsewhere may say
+        options = (*options, (", ".join(texts), " and ".join(_label(item.path, text) for text in texts)))
+        texts = [", ".join(texts)]
     value = ", ".join(texts) if item.widget == "list" else (texts[0] if texts else "")
     return FieldView(
         name=item.path,

@@ -1,0 +1,48 @@
+"""Which candidates are simulated: all of a few, of many those that may be the cheapest by the closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from planner.planning.search.candidates import Job
+from planner.planning.search.options import Option, hoped_usd
+
+SIMULATED_WHOLE = 24
+"""So many candidates or fewer are all simulated."""
+SIMULATED_LEAST = 12
+"""Of more, the cheapest so many by the closed form are simulated, whatever was found: the frontier is drawn through
+them."""
+
+
+class Order:
+    """Places of options in the order in which they are to be simulated, until no later one can be the cheapest.
+
+    Owned accelerators come first and are all simulated: what they can take is asked as well. Where nothing else meets
+    the targets, those follow that the closed form gives no rate: bursts may be dealt over a fleet.
+    """
+
+    def __init__(self, job: Job, options: Sequence[Option]) -> None:
+        owned = job.scenario.hardware.owned_gpus
+        hoped = {place: usd for place, option in enumerate(options) if (usd := hoped_usd(job, option)) is not None}
+        self._least: Fraction | None = None
+        self._owned = [place for place in hoped if options[place].candidate.gpu.accelerator.id in owned]
+        self._others = sorted((usd, place) for place, usd in hoped.items() if place not in set(self._owned))
+        self._hopeless = [
+            place
+            for place, option in enumerate(options)
+            if option.candidate.reason and option.candidate.reason.code == "load"
+        ]
+
+    def __iter__(self) -> Iterator[int]:
+        yield from self._owned
+        for count, (usd, place) in enumerate(self._others):
+            if count >= SIMULATED_LEAST and self._least is not None and usd > self._least:
+                return
+            yield place
+        if self._least is None:
+            yield from self._hopeless
+
+    def found(self, usd: Fraction) -> None:
+        """A simulated fleet costs this much."""
+        self._least = usd if self._least is None else min(self._least, usd)
