@@ -27,6 +27,7 @@ from planner.teams.models import Membership, Role, Team, User
 from planner.teams.rules import Action, allows
 from planner.teams.selectors import SESSION_TEAM, memberships_of
 from planner.web.models import Draft
+from planner.webhooks.models import Webhook
 
 P = ParamSpec("P")
 TEAM_PARAMETER = "team"
@@ -36,6 +37,7 @@ OWNED: Mapping[str, type[Model]] = {
     "trace_id": Trace,
     "upload_id": TraceUpload,
     "draft_id": Draft,
+    "webhook_id": Webhook,
 }
 """Parts of addresses that name a thing of a team."""
 

@@ -9,6 +9,8 @@ from django.utils import timezone
 
 from planner.teams.invitations import DEFAULT_DAYS, MOST_DAYS
 from planner.teams.models import Role, Scope
+from planner.webhooks.models import Event
+from planner.webhooks.targets import MAX_URL_CHARACTERS
 
 MOST_TOKEN_DAYS = 3650
 _ROLES = [(Role.EDITOR, "Editor"), (Role.VIEWER, "Viewer"), (Role.OWNER, "Owner")]
@@ -68,6 +70,28 @@ class TokenForm(forms.Form):
     @property
     def expires_at(self) -> Any:
         return timezone.now() + timedelta(days=self.cleaned_data["days"])
+
+
+_EVENTS = {
+    "all": ("Every run that ends", Event.values),
+    "done": ("Runs that are done", [Event.RUN_DONE]),
+    "wrong": ("Runs that failed or were cancelled", [Event.RUN_FAILED, Event.RUN_CANCELLED]),
+}
+
+
+class WebhookForm(forms.Form):
+    url = forms.CharField(
+        label="Address",
+        max_length=MAX_URL_CHARACTERS,
+        help_text="https://…, of a host that the Internet can reach.",
+        widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off"}),
+    )
+    name = LineField(label="What it is for", max_length=120, required=False)
+    wanted = forms.ChoiceField(label="Call it for", choices=[(key, label) for key, (label, _) in _EVENTS.items()])
+
+    @property
+    def events(self) -> list[str]:
+        return [str(event) for event in _EVENTS[self.cleaned_data["wanted"]][1]]
 
 
 class DeleteForm(forms.Form):

@@ -23,6 +23,7 @@ from planner.web.views import (
     team_ending,
     tokens,
     traces,
+    webhooks,
     what_if,
 )
 
@@ -86,6 +87,11 @@ urlpatterns: list[URLPattern] = [
     path("team/tokens/", tokens.create, name="token-create"),
     path("team/tokens/<int:token_id>/revoke/", tokens.revoke, name="token-revoke"),
     path("team/link-tokens/<int:token_id>/revoke/", tokens.revoke_link, name="link-token-revoke"),
+    path("team/webhooks/", webhooks.create, name="webhook-create"),
+    path("team/webhooks/<uuid:webhook_id>/ping/", webhooks.ping, name="webhook-ping"),
+    path("team/webhooks/<uuid:webhook_id>/pause/", webhooks.pause, name="webhook-pause"),
+    path("team/webhooks/<uuid:webhook_id>/enable/", webhooks.enable, name="webhook-enable"),
+    path("team/webhooks/<uuid:webhook_id>/delete/", webhooks.delete, name="webhook-delete"),
     path("join/<str:secret>/", invitations.join, name="join"),
     path("account/", account.account, name="account"),
     path("account/name/", account.rename, name="account-name"),

@@ -16,6 +16,7 @@ from planner.webhooks import signing
 from planner.webhooks.messages import wake
 from planner.webhooks.models import PING, Delivery, DeliveryState, Webhook
 from planner.webhooks.sending import Outcome, post
+from planner.webhooks.services import disable
 from planner.webhooks.targets import TargetRefused, parse_target, resolve
 
 PAUSES_S = (10, 60, 300, 1_800, 7_200, 18_000, 36_000)
@@ -94,17 +95,10 @@ def _count_failure(row: Delivery, outcome: Outcome) -> None:
     hook = Webhook.objects.filter(pk=row.webhook_id, disabled_at=None)
     hook.update(failures=F("failures") + 1)
     if outcome.status == GONE:
-        _disable(hook, row.webhook_id, "The receiver answered 410 Gone.")
+        disable(hook, row.webhook_id, "The receiver answered 410 Gone.")
     else:
         reason = f"{DISABLE_AFTER} deliveries in a row were given up; the last: {outcome.error}"[:200]
-        _disable(hook.filter(failures__gte=DISABLE_AFTER), row.webhook_id, reason)
-
-
-def _disable(hook: QuerySet[Webhook], webhook_id: uuid.UUID, reason: str) -> None:
-    """Ends what is waiting too."""
-    if hook.update(disabled_at=Now(), disabled_reason=reason):
-        waiting = Delivery.objects.filter(webhook=webhook_id, state=DeliveryState.PENDING).exclude(event=PING)
-        waiting.update(state=DeliveryState.FAILED, ended_at=Now(), error="The webhook was disabled.", lease_token="")
+        disable(hook.filter(failures__gte=DISABLE_AFTER), row.webhook_id, reason)
 
 
 def wake_due() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from planner.teams.audit import record
@@ -18,6 +20,7 @@ from planner.webhooks.models import PING, Delivery, DeliveryState, Event, Webhoo
 from planner.webhooks.targets import parse_target
 
 MAX_PER_TEAM = 20
+PAUSED = "Paused by a member of the team."
 DELIVERIES_LAST = timedelta(days=30)
 
 
@@ -53,6 +56,20 @@ def webhook_delete(*, webhook: Webhook, actor: User | None = None) -> None:
     """Ends a webhook, with what it was sent."""
     record(team=webhook.team, actor=actor, action="webhook.deleted", thing=webhook)
     webhook.delete()
+
+
+@transaction.atomic
+def webhook_pause(*, webhook: Webhook, actor: User | None = None) -> None:
+    """Tells a webhook of nothing more until it is enabled again; one that is disabled already keeps its reason."""
+    record(team=webhook.team, actor=actor, action="webhook.paused", thing=webhook)
+    disable(Webhook.objects.filter(pk=webhook.pk, disabled_at=None), webhook.pk, PAUSED)
+
+
+def disable(hook: QuerySet[Webhook], webhook_id: uuid.UUID, reason: str) -> None:
+    """Tells it of nothing more, and ends what is waiting. hook: the row, where it is not disabled already."""
+    if hook.update(disabled_at=Now(), disabled_reason=reason):
+        waiting = Delivery.objects.filter(webhook=webhook_id, state=DeliveryState.PENDING).exclude(event=PING)
+        waiting.update(state=DeliveryState.FAILED, ended_at=Now(), error="The webhook was disabled.", lease_token="")
 
 
 @transaction.atomic

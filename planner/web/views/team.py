@@ -23,7 +23,8 @@ from planner.teams.selectors import api_tokens_of, link_tokens_of, membership_ge
 from planner.web.access import Visit, for_team, must, page
 from planner.web.audit_table import audit_table
 from planner.web.own_forms import DefaultsForm
-from planner.web.team_forms import InviteForm, TeamNameForm, TokenForm, add_errors
+from planner.web.team_forms import InviteForm, TeamNameForm, TokenForm, WebhookForm, add_errors
+from planner.webhooks.selectors import webhooks_of
 
 LATEST_EVENTS = 8
 
@@ -51,6 +52,8 @@ def team_page(request: HttpRequest, visit: Visit, *, made: dict[str, Any] | None
         "link_tokens": link_tokens_of(visit.team).select_related("user"),
         "invite_form": sent.get("invite_form") or InviteForm(auto_id="invite-%s"),
         "token_form": sent.get("token_form") or token_form(visit),
+        "webhooks": webhooks_of(visit.team) if visit.may_edit else (),  # their addresses may hold a secret
+        "webhook_form": sent.get("webhook_form") or WebhookForm(auto_id="webhook-%s"),
         "name_form": sent.get("name_form") or TeamNameForm(auto_id="team-%s", initial={"name": visit.team.name}),
         "defaults_form": sent.get("defaults_form")
         or DefaultsForm(auto_id="defaults-%s", initial=DefaultsForm.texts_of(visit.team.defaults)),

@@ -22,6 +22,8 @@ from planner.teams.services import link_token_create, token_create
 from planner.web.drafts import draft_save
 from planner.web.forms.values import values_of
 from planner.web.models import Draft
+from planner.webhooks.models import Event, Webhook
+from planner.webhooks.services import webhook_create
 from tests.factories import (
     add_member,
     make_entry,
@@ -35,11 +37,14 @@ from tests.factories import (
 )
 from tests.planner.reports.example import example
 
+WEBHOOK_URL = "https://receiver.example/hook?key=of-the-receiver"
+
 
 @dataclass(frozen=True)
 class Office:
     """A team with an owner, an editor, a viewer and someone else, a scenario, a finished run and one that waits, a
-    trace, a file on its way in, a draft of the owner's, an open invitation and a token of each kind."""
+    trace, a file on its way in, a draft of the owner's, an open invitation, a token of each kind and a
+    webhook."""
 
     owner: User
     editor: User
@@ -58,6 +63,7 @@ class Office:
     share_secret: str
     comment: Comment
     entry: CatalogEntry
+    webhook: Webhook
 
 
 def make_office() -> Office:
@@ -91,6 +97,7 @@ def make_office() -> Office:
         share_secret=secret,
         comment=comment_add(scenario=version.scenario, user=owner, text="First."),
         entry=make_entry(owner),
+        webhook=webhook_create(team=team, user=owner, url=WEBHOOK_URL, events=Event.values)[0],
     )
 
 

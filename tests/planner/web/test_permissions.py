@@ -1,17 +1,22 @@
 """Role × page as one case: strangers sign in, others see nothing, viewers read, editors do."""
 
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 import pytest
+from django.http.response import HttpResponseBase
 from django.test import Client
+from django.urls import resolve
 
+from planner.web.urls import urlpatterns
 from tests.factories import make_user
 from tests.planner.web.support import Office, make_office, signed_in
 
 pytestmark = pytest.mark.django_db
 
 Address = Callable[[Office], str]
-OF_A_TEAM: dict[str, Address] = {
+Group = dict[str, Address]
+OF_A_TEAM: Group = {
     "scenario": lambda office: f"/scenarios/{office.scenario.pk}/",
     "run": lambda office: f"/runs/{office.queued.pk}/",
     "line": lambda office: f"/runs/{office.queued.pk}/line/",
@@ -27,18 +32,19 @@ OF_A_TEAM: dict[str, Address] = {
     "compare": lambda office: f"/compare/?of={office.scenario.pk},run:{office.queued.pk}",
     "share": lambda office: f"/reports/{office.done.pk}/share/",
 }
-FOR_EDITORS: dict[str, Address] = {
+FOR_EDITORS: Group = {
     "new": lambda office: "/scenarios/new/",
     "edit": lambda office: f"/scenarios/{office.scenario.pk}/edit/",
     "upload a trace": lambda office: "/traces/new/",
     "look at an upload": lambda office: f"/traces/uploads/{office.upload.pk}/",
 }
-POSTS: dict[str, Address] = {
+POSTS: Group = {
     **FOR_EDITORS,
     "run again": lambda office: f"/scenarios/{office.scenario.pk}/run/",
     "run what if": lambda office: f"/reports/{office.done.pk}/what-if/run/",
     "cancel": lambda office: f"/runs/{office.queued.pk}/cancel/",
     "sample": lambda office: "/sample/",
+    "make a webhook": lambda office: "/team/webhooks/",
     "add an entry": lambda office: "/catalog/entries/models/",
     "estimate": lambda office: "/scenarios/estimate/",
     "draft": lambda office: f"/scenarios/drafts/{office.draft.pk}/",
@@ -53,21 +59,21 @@ POSTS: dict[str, Address] = {
     "make a share link": lambda office: f"/reports/{office.done.pk}/share/",
     "revoke a share link": lambda office: f"/reports/{office.done.pk}/share/{office.share.pk}/revoke/",
 }
-LISTS: dict[str, Address] = {
+LISTS: Group = {
     "scenarios": lambda office: "/scenarios/",
     "traces": lambda office: "/traces/",
     "catalog": lambda office: "/catalog/",
     "team": lambda office: "/team/",
     "audit": lambda office: "/team/audit/",
 }
-ONE_OF_A_TEAM: dict[str, Address] = {
+ONE_OF_A_TEAM: Group = {
     "role": lambda office: f"/team/members/{office.colleague.pk}/role/",
     "remove": lambda office: f"/team/members/{office.colleague.pk}/remove/",
     "password link": lambda office: f"/team/members/{office.colleague.pk}/password-link/",
     "revoke invitation": lambda office: f"/team/invitations/{office.invitation.pk}/revoke/",
     "revoke token": lambda office: f"/team/tokens/{office.token.pk}/revoke/",
 }
-OWNER_POSTS: dict[str, Address] = {
+OWNER_POSTS: Group = {
     **ONE_OF_A_TEAM,
     "team name": lambda office: "/team/name/",
     "defaults": lambda office: "/team/defaults/",
@@ -75,15 +81,19 @@ OWNER_POSTS: dict[str, Address] = {
     "export": lambda office: "/team/export/",
     "delete": lambda office: "/team/delete/",
 }
-EDITOR_POSTS_OF_THE_TEAM: dict[str, Address] = {
+EDITOR_POSTS_OF_THE_TEAM: Group = {
+    "test a webhook": lambda office: f"/team/webhooks/{office.webhook.pk}/ping/",
+    "pause a webhook": lambda office: f"/team/webhooks/{office.webhook.pk}/pause/",
+    "enable a webhook": lambda office: f"/team/webhooks/{office.webhook.pk}/enable/",
+    "delete a webhook": lambda office: f"/team/webhooks/{office.webhook.pk}/delete/",
     "forget an entry": lambda office: f"/catalog/entries/{office.entry.pk}/delete/",
     "revoke link token": lambda office: f"/team/link-tokens/{office.link_token.pk}/revoke/",
 }
-MEMBER_POSTS: dict[str, Address] = {
+MEMBER_POSTS: Group = {
     "make token": lambda office: "/team/tokens/",
     "leave": lambda office: "/team/leave/",
 }
-OF_OTHERS = (
+NAMES_A_THING = (
     "edit",
     "look at an upload",
     "run again",
@@ -101,7 +111,28 @@ OF_OTHERS = (
     "revoke a share link",
 )
 
-FOR_EVERYONE: dict[str, Address] = {"home": lambda office: "/", "lab": lambda office: "/lab/"}
+FOR_EVERYONE: Group = {
+    "home": lambda office: "/",
+    "lab": lambda office: "/lab/",
+}
+FOR_STRANGERS: Group = {"sign in": lambda office: "/sign-in/"}
+OF_THE_PERSON: Group = {"account": lambda office: "/account/"}
+POSTS_OF_THE_PERSON: Group = {
+    "own name": lambda office: "/account/name/",
+    "own password": lambda office: "/account/password/",
+    "new team": lambda office: "/account/teams/",
+}
+ENDS_A_SESSION: Group = {"sign out": lambda office: "/sign-out/"}
+BY_SECRET: Group = {
+    "shared report": lambda office: "/shared/wrong/",
+    "sign-in link": lambda office: "/sign-in/link/wrong/",
+    "invitation": lambda office: "/join/wrong/",
+    "new password": lambda office: "/password/wrong/",
+}
+ALL = (
+    OF_A_TEAM, FOR_EDITORS, POSTS, LISTS, OWNER_POSTS, EDITOR_POSTS_OF_THE_TEAM, MEMBER_POSTS, FOR_EVERYONE,
+    FOR_STRANGERS, OF_THE_PERSON, POSTS_OF_THE_PERSON, ENDS_A_SESSION, BY_SECRET,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -109,73 +140,77 @@ def office() -> Office:
     return make_office()
 
 
-def cases(*groups: dict[str, Address]) -> pytest.MarkDecorator:
-    addresses = {name: address for group in groups for name, address in group.items()}
-    return pytest.mark.parametrize("address", addresses.values(), ids=addresses.keys())
+def get(client: Client, office: Office, *groups: Group) -> dict[str, HttpResponseBase]:
+    """The answer of each page of the groups by its name."""
+    return {name: client.get(address(office)) for group in groups for name, address in group.items()}
 
 
-@cases(OF_A_TEAM, FOR_EDITORS, LISTS)
-def test_a_stranger_is_asked_to_sign_in(office: Office, address: Address) -> None:
-    response = Client().get(address(office))
-    assert response.status_code == 302
-    assert response["Location"].startswith("/sign-in/?next=/")
+def post(client: Client, office: Office, *groups: Group) -> dict[str, HttpResponseBase]:
+    """The answer of each to an empty form."""
+    return {name: client.post(address(office)) for group in groups for name, address in group.items()}
 
 
-@cases(OF_A_TEAM, FOR_EDITORS, LISTS)
-def test_nobody_but_the_visitors_browser_keeps_a_page(office: Office, address: Address) -> None:
+def others(answers: dict[str, HttpResponseBase], *expected: int) -> dict[str, int]:
+    """Names and states of those that answered otherwise."""
+    return {name: answer.status_code for name, answer in answers.items() if answer.status_code not in expected}
+
+
+def test_every_page_is_in_some_case(office: Office) -> None:
+    tried = {resolve(urlsplit(address(office)).path).url_name for group in ALL for address in group.values()}
+    assert {pattern.name for pattern in urlpatterns} - tried == set()
+
+
+def test_a_stranger_is_asked_to_sign_in(office: Office) -> None:
+    answers = get(Client(), office, OF_A_TEAM, FOR_EDITORS, LISTS, OF_THE_PERSON)
+    assert others(answers, 302) == {}
+    assert {answer["Location"].partition("=")[0] for answer in answers.values()} == {"/sign-in/?next"}
+
+
+def test_nobody_but_the_visitors_browser_keeps_a_page(office: Office) -> None:
     """And the browser asks again before it shows one, which ends with signing out."""
-    kept = signed_in(office.owner).get(address(office))["Cache-Control"]
-    assert "private" in kept
-    assert "no-cache" in kept or "no-store" in kept
+    answers = get(signed_in(office.owner), office, OF_A_TEAM, FOR_EDITORS, LISTS, OF_THE_PERSON)
+    kept = {name: answer["Cache-Control"] for name, answer in answers.items()}
+    assert {name for name, said in kept.items() if "private" not in said} == set()
+    assert {name for name, said in kept.items() if "no-cache" not in said and "no-store" not in said} == set()
 
 
-@cases(POSTS, OWNER_POSTS, EDITOR_POSTS_OF_THE_TEAM, MEMBER_POSTS)
-def test_a_stranger_can_send_nothing(office: Office, address: Address) -> None:
-    response = Client().post(address(office))
-    assert response.status_code == 302
-    assert response["Location"].startswith("/sign-in/")
+def test_a_stranger_can_send_nothing(office: Office) -> None:
+    sent = (POSTS, OWNER_POSTS, EDITOR_POSTS_OF_THE_TEAM, MEMBER_POSTS, POSTS_OF_THE_PERSON)
+    answers = post(Client(), office, *sent)
+    assert others(answers, 302) == {}
+    assert {answer["Location"].partition("?")[0] for answer in answers.values()} == {"/sign-in/"}
 
 
-@cases(OF_A_TEAM, {name: FOR_EDITORS[name] for name in ("edit", "look at an upload")})
-def test_another_team_gets_404(office: Office, address: Address) -> None:
-    assert signed_in(make_user()).get(address(office)).status_code == 404
+def test_another_team_finds_nothing_and_can_send_nothing(office: Office) -> None:
+    client = signed_in(make_user())
+    forms = {name: FOR_EDITORS[name] for name in ("edit", "look at an upload")}
+    assert others(get(client, office, OF_A_TEAM, forms), 404) == {}
+    sent = {name: POSTS[name] for name in NAMES_A_THING}
+    assert others(post(client, office, sent, ONE_OF_A_TEAM, EDITOR_POSTS_OF_THE_TEAM), 404) == {}
 
 
-@cases({name: POSTS[name] for name in OF_OTHERS}, ONE_OF_A_TEAM, EDITOR_POSTS_OF_THE_TEAM)
-def test_another_team_can_send_nothing(office: Office, address: Address) -> None:
-    assert signed_in(make_user()).post(address(office)).status_code == 404
-
-
-@cases(OF_A_TEAM, LISTS)
 @pytest.mark.parametrize("role", ["viewer", "editor", "owner"])
-def test_every_member_reads(office: Office, address: Address, role: str) -> None:
-    assert signed_in(getattr(office, role)).get(address(office)).status_code == 200
+def test_every_member_reads(office: Office, role: str) -> None:
+    assert others(get(signed_in(getattr(office, role)), office, OF_A_TEAM, LISTS), 200) == {}
 
 
-@cases(FOR_EDITORS)
-def test_a_viewer_gets_no_form(office: Office, address: Address) -> None:
-    assert signed_in(office.viewer).get(address(office)).status_code == 403
+def test_editors_and_owners_get_the_forms_and_viewers_none(office: Office) -> None:
+    for user, state in ((office.editor, 200), (office.owner, 200), (office.viewer, 403)):
+        assert others(get(signed_in(user), office, FOR_EDITORS), state) == {}
 
 
-@cases(OWNER_POSTS)
-def test_an_editor_does_not_manage(office: Office, address: Address) -> None:
-    assert signed_in(office.editor).post(address(office)).status_code == 403
+def test_an_editor_does_not_manage(office: Office) -> None:
+    assert others(post(signed_in(office.editor), office, OWNER_POSTS), 403) == {}
     assert office.colleague.memberships.get().role == "viewer"
 
 
-@cases(POSTS, OWNER_POSTS, EDITOR_POSTS_OF_THE_TEAM)
-def test_a_viewer_can_send_nothing(office: Office, address: Address) -> None:
-    response = signed_in(office.viewer).post(address(office))
-    assert response.status_code == 403
-    for row in (office.queued, office.draft, office.upload, office.trace):
+def test_a_viewer_can_send_nothing(office: Office) -> None:
+    answers = post(signed_in(office.viewer), office, POSTS, OWNER_POSTS, EDITOR_POSTS_OF_THE_TEAM)
+    assert others(answers, 403) == {}
+    for row in (office.queued, office.draft, office.upload, office.trace, office.webhook):
         row.refresh_from_db()
     assert office.queued.state == "queued"
-
-
-@cases(FOR_EDITORS)
-@pytest.mark.parametrize("role", ["editor", "owner"])
-def test_editors_get_the_form(office: Office, address: Address, role: str) -> None:
-    assert signed_in(getattr(office, role)).get(address(office)).status_code == 200
+    assert office.webhook.disabled_at is None
 
 
 def test_a_viewer_sees_no_buttons_that_would_be_refused(office: Office) -> None:
@@ -204,12 +239,24 @@ def test_a_part_that_a_page_asks_for_tells_a_stranger_apart(office: Office) -> N
     assert not answer.content
 
 
-@cases(FOR_EVERYONE)
-def test_open_pages_need_no_account(office: Office, address: Address) -> None:
+def test_open_pages_need_no_account(office: Office) -> None:
     for client in (Client(), signed_in(office.viewer), signed_in(office.owner)):
-        response = client.get(address(office))
-        assert response.status_code == 200
-    assert office.scenario.name not in Client().get(address(office)).content.decode()
+        assert others(get(client, office, FOR_EVERYONE), 200) == {}
+    for answer in get(Client(), office, FOR_EVERYONE, FOR_STRANGERS).values():
+        assert office.scenario.name not in answer.content.decode()
+
+
+def test_a_wrong_secret_opens_nothing_and_tells_nothing(office: Office) -> None:
+    for client in (Client(), signed_in(office.viewer)):
+        answers = get(client, office, BY_SECRET)
+        assert others(answers, 403, 404, 410) == {}
+        assert not any(office.scenario.name in answer.content.decode() for answer in answers.values())
+
+
+def test_what_changes_something_is_not_done_by_following_a_link(office: Office) -> None:
+    sent = (OWNER_POSTS, EDITOR_POSTS_OF_THE_TEAM, MEMBER_POSTS, POSTS_OF_THE_PERSON, ENDS_A_SESSION)
+    answers = get(signed_in(office.owner), office, *sent)
+    assert others(answers, 405) == {"delete": 200}  # the page that asks for the team's name
 
 
 def test_someone_in_no_team_is_told_so_but_may_use_the_lab(office: Office) -> None:
