@@ -6,7 +6,7 @@ What a value must be beyond its kind (ranges, lengths, what fits together) is ch
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from functools import wraps
+from functools import cache, wraps
 from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
@@ -47,8 +47,13 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 def check_fields(instance: Any) -> None:
     """The same for the fields of a dataclass, to be called first in its `__post_init__`."""
-    for field in fields(instance):
-        require_kind(field.name, getattr(instance, field.name), field.type)
+    for name, kind in _kinds_of(instance.__class__):
+        require_kind(name, getattr(instance, name), kind)
+
+
+@cache
+def _kinds_of(kind: Any) -> tuple[tuple[str, Any], ...]:
+    return tuple((field.name, field.type) for field in fields(kind))
 
 
 def require_kind(field: str, value: object, kind: Any) -> None:
@@ -83,6 +88,8 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
 
 def _is_a(value: object, kind: Any) -> bool:
     """Kinds that are not known here (arrays, variables) are taken for granted."""
+    if type(value) is kind:  # most are
+        return True
     origin = get_origin(kind)
     if origin in (Union, UnionType):
         return any(_is_a(value, one) for one in get_args(kind))

@@ -28,6 +28,8 @@ def exact(value: Number) -> Fraction:
 
     Raises ValueError for NaN and infinities.
     """
+    if type(value) is Fraction:
+        return value
     if isinstance(value, float):
         value = Decimal(repr(value))
     if isinstance(value, Decimal) and not value.is_finite():

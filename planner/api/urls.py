@@ -51,6 +51,7 @@ def _both(route: str, view: type[APIView], name: str) -> list[URLPattern]:
 
 
 urlpatterns: list[URLPattern] = [
+    *_both("sheets/estimate", SheetEstimate, "sheet-estimate"),  # first: asked by far the most, and looked up in order
     *_both("runs", RunList, "runs"),
     *_both("runs/<uuid:run_id>", RunItem, "run"),
     *_both("runs/<uuid:run_id>/report", RunReport, "run-report"),
@@ -97,7 +98,6 @@ urlpatterns: list[URLPattern] = [
     *_both("teams/<uuid:team_id>/tokens", TokenList, "team-tokens"),
     *_both("teams/<uuid:team_id>/tokens/<int:token_id>", TokenItem, "team-token"),
     *_both("teams/<uuid:team_id>/audit", AuditList, "team-audit"),
-    *_both("sheets/estimate", SheetEstimate, "sheet-estimate"),
     *_both("sheets/links", SheetLinks, "sheet-links"),
     *_both("sheets/links/<int:link_id>", SheetLink, "sheet-link"),
     *_both("catalog/accelerators", Accelerators, "catalog-accelerators"),

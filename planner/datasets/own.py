@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from planner import planning
+from planner.core.remembered import Remembered
 from planner.datasets.models import CatalogEntry, EntryKind
 from planner.teams.audit import record
 from planner.teams.models import Team, User
@@ -80,13 +81,18 @@ def entries_of(team: Team) -> QuerySet[CatalogEntry]:
 
 def own_of(team: Team) -> planning.OwnCatalog:
     """What planning puts into the team's scenarios."""
-    return planning.OwnCatalog(tuple(_own(entry) for entry in entries_of(team)), team.defaults)
+    return planning.OwnCatalog(_OWN_ENTRIES.of(team.pk), team.defaults)
 
 
 def _own(entry: CatalogEntry) -> planning.OwnEntry:
     outside = _NAMED[EntryKind(entry.kind)]
     value = {name: part for name, part in entry.value.items() if name not in outside and part is not None}
     return planning.OwnEntry(_planning_kind(entry.kind), entry.name, value, entry.source, entry.as_of)
+
+
+_OWN_ENTRIES: Remembered[CatalogEntry, tuple[planning.OwnEntry, ...]] = Remembered(
+    lambda: CatalogEntry.objects.order_by("-created_at", "pk"), "team", lambda rows: tuple(map(_own, rows))
+)
 
 
 def _planning_kind(kind: str) -> planning.OwnKind:

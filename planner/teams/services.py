@@ -7,18 +7,20 @@ from typing import TypeVar
 
 from django.contrib.auth.password_validation import validate_password
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from planner.core.remembered import Remembered
 from planner.teams.audit import record
 from planner.teams.hashing import sha256_of
 from planner.teams.models import ApiToken, LinkToken, Membership, Role, SignInLink, Team, User
-from planner.teams.rules import role_of
 
 TOKEN_MARK = "stc"  # noqa: S105 - the public start of every token, so that leaks can be searched for
 LINK_MARK = "stl"
 AnyToken = TypeVar("AnyToken", ApiToken, LinkToken)
 SIGN_IN_LINK_LIFE = timedelta(minutes=30)
+_ROLE = "role_in_team"
+"""What a query for a token calls the role of its user in its team."""
 LAST_USED_STEP = timedelta(minutes=1)
 
 
@@ -70,8 +72,11 @@ def link_token_create(
 
 
 def link_token_authenticate(text: str) -> LinkToken | None:
-    """The live link token of this text, with team and user loaded; as `token_authenticate`."""
-    return _authenticate(LinkToken, LINK_MARK, text)
+    """The live link token of this text, with team and user loaded; as `token_authenticate`. It only reads, so that all
+    cells of a sheet may share one object."""
+    given, _, rest = text.partition("_")
+    prefix, _, secret = rest.partition("_")
+    return _let_in(_LINKS.of(prefix), secret) if given == LINK_MARK else None
 
 
 @transaction.atomic
@@ -105,13 +110,28 @@ def _kind(token: ApiToken | LinkToken) -> str:
 
 
 def _authenticate(kind: type[AnyToken], mark: str, text: str) -> AnyToken | None:
-    """Takes as long for an unknown prefix as for a wrong secret."""
     given, _, rest = text.partition("_")
     prefix, _, secret = rest.partition("_")
-    token = kind._default_manager.select_related("team", "user").filter(prefix=prefix).first()
+    token = next(iter(_with_role(kind).filter(prefix=prefix)), None)
+    return _let_in(token, secret) if given == mark else None
+
+
+def _with_role(kind: type[AnyToken]) -> QuerySet[AnyToken]:
+    """Tokens with team, user and the user's role in the team."""
+    role = Membership.objects.filter(team=OuterRef("team"), user=OuterRef("user")).values("role")
+    return kind._default_manager.select_related("team", "user").annotate(**{_ROLE: Subquery(role)})
+
+
+_LINKS: Remembered[LinkToken, LinkToken | None] = Remembered(
+    lambda: _with_role(LinkToken), "prefix", lambda rows: next(iter(rows), None)
+)
+
+
+def _let_in(token: AnyToken | None, secret: str) -> AnyToken | None:
+    """Takes as long for an unknown prefix as for a wrong secret."""
     known_sha256 = token.secret_sha256 if token else sha256_of("")
     matches = hmac.compare_digest(known_sha256, sha256_of(secret))
-    if token is None or given != mark or not matches or not _is_live(token):
+    if token is None or not matches or not _is_live(token):
         return None
     _note_use(token)
     return token
@@ -123,7 +143,9 @@ def _is_live(token: ApiToken | LinkToken) -> bool:
         return False
     if isinstance(token, ApiToken) and token.of_team:
         return True
-    token.member_role = role_of(token.user, token.team)
+    role: str | None = getattr(token, _ROLE)
+    if token.user.is_active and role is not None:
+        token.member_role = Role(role)
     return token.member_role is not None
 
 
