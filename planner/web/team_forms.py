@@ -1,5 +1,6 @@
 """The small forms of team, account and invitation pages; what they send is judged again by the services."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -72,7 +73,7 @@ class TokenForm(forms.Form):
         return timezone.now() + timedelta(days=self.cleaned_data["days"])
 
 
-_EVENTS = {
+_EVENTS: dict[str, tuple[str, Sequence[str]]] = {
     "all": ("Every run that ends", Event.values),
     "done": ("Runs that are done", [Event.RUN_DONE]),
     "wrong": ("Runs that failed or were cancelled", [Event.RUN_FAILED, Event.RUN_CANCELLED]),
