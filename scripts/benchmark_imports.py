@@ -30,7 +30,7 @@ KINDS = {"azure": 1.0, "azure_quoted": 0.1, "mooncake": 0.02}
 
 def main() -> None:
     if len(sys.argv) == 4 and sys.argv[1] == "read":
-        print(json.dumps(read(Path(sys.argv[2]), profiled=sys.argv[3] == "profile")))  # noqa: T201
+        print(json.dumps(read(Path(sys.argv[2]), profiled=sys.argv[3] == "profile")))
         return
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000_000
     with tempfile.TemporaryDirectory() as folder:
@@ -42,7 +42,7 @@ def main() -> None:
                 arguments = [sys.executable, __file__, "read", str(path), what]
                 result = json.loads(subprocess.run(arguments, capture_output=True, check=True).stdout)  # noqa: S603
                 mib = path.stat().st_size / 2**20
-                print(  # noqa: T201
+                print(
                     f"{kind:13} {what:8} {result['rows']:>11,} rows {mib:>7,.0f} MiB {result['cpu_s']:>7.1f} CPU s "
                     f"{result['rows'] / result['cpu_s']:>10,.0f} rows/s  peak {result['peak_mib']:.0f} MiB"
                 )

@@ -4,11 +4,15 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 from django.core.cache import caches
 
 from planner import planning
+
+_ONE_AT_A_TIME = Lock()
+"""Of one process: threads that compute side by side take turns anyway, and pay for each turn."""
 
 
 def estimate(scenario: planning.Scenario) -> dict[str, Any]:
@@ -27,10 +31,21 @@ def _kept(
     """The digest covers the scenario with its date and the versions of engine and catalog, so nothing goes stale."""
     versions = f"{planning.scenario_digest(scenario)} {planning.result_version()}"
     key = f"{kind}:{hashlib.sha256(versions.encode()).hexdigest()}"
-    known = caches["estimates"].get(key)
+    known = _known(key)
     if known is not None:
-        found: dict[str, Any] = json.loads(zlib.decompress(known))
-        return found
-    answer = compute(scenario)
-    caches["estimates"].set(key, zlib.compress(json.dumps(answer, ensure_ascii=False).encode(), 1))
-    return answer
+        return known
+    with _ONE_AT_A_TIME:
+        known = _known(key)  # by another thread meanwhile
+        if known is not None:
+            return known
+        answer = compute(scenario)
+        caches["estimates"].set(key, zlib.compress(json.dumps(answer, ensure_ascii=False).encode(), 1))
+        return answer
+
+
+def _known(key: str) -> dict[str, Any] | None:
+    packed = caches["estimates"].get(key)
+    if packed is None:
+        return None
+    found: dict[str, Any] = json.loads(zlib.decompress(packed))
+    return found
