@@ -8,6 +8,7 @@ from typing import Any
 from planner.planning.importers import (
     Answers,
     ImportRefused,
+    Opened,
     Source,
     TraceFile,
     json_document,
@@ -43,7 +44,7 @@ def inspect_source(source: Source, answers: Answers | None = None) -> dict[str, 
     except ImportRefused as refused:
         if refused.code not in {"unknown_format", "no_rows"} or not looks_like_json(opened.head):
             raise
-        tables = length_tables(json_document(opened)) if opened.is_whole else {}
+        tables = _length_tables(opened)
         if not tables:
             raise
         return _told("length_tables", None, length_tables={name: quantiles(table) for name, table in tables.items()})
@@ -51,6 +52,14 @@ def inspect_source(source: Source, answers: Answers | None = None) -> dict[str, 
     if file.reading.questions:
         return _told(kind, file.reading.as_dict())
     return _read(file, kind)
+
+
+def _length_tables(opened: Opened) -> dict[str, Any]:
+    """Distributions of lengths in a document; none where it is no document."""
+    try:
+        return dict(length_tables(json_document(opened))) if opened.is_whole else {}
+    except ImportRefused:
+        return {}
 
 
 def _read(file: TraceFile, kind: str) -> dict[str, Any]:

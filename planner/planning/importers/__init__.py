@@ -11,7 +11,7 @@ from planner.planning.importers.jsons import json_document, looks_like_json
 from planner.planning.importers.length_tables import length_tables, quantiles
 from planner.planning.importers.rate_windows import RateWindows, rate_summary, read_rate_windows
 from planner.planning.importers.reading import ANSWERS, Answers, Assumption, Question, Reading
-from planner.planning.importers.sources import Source, bytes_source, file_source, open_source
+from planner.planning.importers.sources import Opened, Source, bytes_source, file_source, open_source
 from planner.planning.importers.trace_file import TraceFile, open_trace
 from planner.planning.importers.usage import Usage, read_usage, usage_summary
 
@@ -22,6 +22,7 @@ __all__ = [
     "Blocks",
     "Chunk",
     "ImportRefused",
+    "Opened",
     "Question",
     "RateWindows",
     "Reading",

@@ -24,10 +24,27 @@ _NUMBERS = {
     "comma": re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d*)?|[+-]?,\d+"),
 }
 _FORMULA = re.compile(r"[=@]|[+-][^\d.,]|[+-]$")
-_CLOCK = r"(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?"
-_ZONE = r"\s*(Z|UTC|[+-]\d\d(?::?\d\d)?)?"
-_STAMP = re.compile(rf"(\d{{4}})[-/.](\d\d?)[-/.](\d\d?)(?:[ T]{_CLOCK})?{_ZONE}")
+_CLOCK = r"(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?(?:\s*([AaPp])\.?[Mm]\.?)?"
+_ZONE = r"\s*(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
+_STAMP = re.compile(rf"(\d{{4}})[-/.](\d\d?)[-/.](\d\d?)(?:[ T]\s*{_CLOCK})?{_ZONE}")
+_BASIC = re.compile(rf"(\d{{4}})(\d\d)(\d\d)T(\d\d)(\d\d)(?:(\d\d)(?:[.,](\d{{1,9}})\d*)?)?(){_ZONE}")
+_MONTHS = {
+    name: at
+    for at, name in enumerate(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1)
+}
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_NAMED = re.compile(  # Thu, 01 Jan 2026 13:00:00 GMT and 01/Jan/2026:13:00:00 +0000, as mail and web servers write
+    rf"(?:[a-z]{{3,9}}\.?,?\s+)?(\d\d?)[ /-]{_MONTH}[ /-](\d{{4}})(?:[ ,T:]+{_CLOCK})?{_ZONE}", re.IGNORECASE
+)
+_NAMED_FIRST = re.compile(  # Jan 15, 2026 13:00
+    rf"(?:[a-z]{{3,9}}\.?,?\s+)?{_MONTH} +(\d\d?),? +(\d{{4}})(?:[ ,T]+{_CLOCK})?{_ZONE}", re.IGNORECASE
+)
+_TWO_DIGIT_YEAR = re.compile(r"\d\d?([./-])\d\d?\1\d\d(?:[ ,T].*)?")
 _BARE = re.compile(r"[+-]?[\d.,]{1,30}")
+_ENDS_WITH_ZONE = re.compile(
+    r":\d\d(?:[.,]\d+)?\s*(?:[AaPp]\.?[Mm]\.?)?\s*(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)$|T\d+(?:[.,]\d+)?Z$"
+)
+_TIME_OF_DAY = re.compile(rf"{_CLOCK}{_ZONE}")
 _LOCAL = re.compile(rf"(\d\d?)([./-])(\d\d?)\2(\d{{4}})(?:[ ,T]+{_CLOCK})?{_ZONE}")
 
 _SURE = {  # what only one style can have written
@@ -146,12 +163,13 @@ def offset_ns(value: object, unit_ns: int, decimal: str = "point") -> int:
 def stamp_ns(text: str, dates: str | None = None) -> int:
     """A calendar time in ns since 1970, UTC where no zone is given; `dates`: how 01/02/2026 is read. Raises BadCell."""
     text = text.strip().strip('"').strip()
-    iso = _STAMP.fullmatch(text)
-    if iso:
-        year, month, day, *clock = iso.groups()
-        return _calendar_ns(int(year), int(month), int(day), clock)
+    known = _iso(text) or _with_month_name(text)
+    if known:
+        return _calendar_ns(*known)
     local = _LOCAL.fullmatch(text)
     if not local:
+        if _TWO_DIGIT_YEAR.fullmatch(text):
+            raise BadCell("bad_time", f"{_shown(text)} has a year of two digits; write it with four.")
         if _BARE.fullmatch(text):
             raise BadCell("bare_number", f"{_shown(text)} is a number, not a calendar time.")
         if _FORMULA.match(text):
@@ -162,17 +180,54 @@ def stamp_ns(text: str, dates: str | None = None) -> int:
     return _calendar_ns(int(year), int(month), int(day), clock)
 
 
+_Calendar = tuple[int, int, int, list[str | None]]
+
+
+def _iso(text: str) -> _Calendar | None:
+    iso = _STAMP.fullmatch(text) or _BASIC.fullmatch(text)
+    if not iso:
+        return None
+    year, month, day, *clock = iso.groups()
+    return int(year), int(month), int(day), clock
+
+
+def _with_month_name(text: str) -> _Calendar | None:
+    if len(text) > 60:
+        return None
+    named = _NAMED.fullmatch(text)
+    if named:
+        day, month, year, *clock = named.groups()
+    else:
+        named = _NAMED_FIRST.fullmatch(text)
+        if not named:
+            return None
+        month, day, year, *clock = named.groups()
+    return int(year), _MONTHS[month.lower()], int(day), clock
+
+
 def is_stamp(text: str) -> bool:
     """Whether a cell looks like a calendar time."""
-    return bool(_STAMP.fullmatch(text.strip().strip('"')) or _LOCAL.fullmatch(text.strip().strip('"')))
+    text = text.strip().strip('"')
+    return bool(_iso(text) or _LOCAL.fullmatch(text) or _with_month_name(text))
+
+
+def names_zone(text: str) -> bool:
+    """Whether a calendar time says in which zone it is."""
+    return bool(_ENDS_WITH_ZONE.search(text.strip().strip('"')))
+
+
+def is_time_of_day(text: str) -> bool:
+    """Whether a cell is a time of day without its day."""
+    return bool(_TIME_OF_DAY.fullmatch(text.strip().strip('"')))
 
 
 def is_day(text: str) -> bool:
     """Whether a cell is a calendar day without a time of day."""
-    match = _STAMP.fullmatch(text.strip().strip('"'))
-    if match:
-        return match.group(4) is None
-    local = _LOCAL.fullmatch(text.strip().strip('"'))
+    text = text.strip().strip('"')
+    known = _iso(text) or _with_month_name(text)
+    if known:
+        return known[3][0] is None
+    local = _LOCAL.fullmatch(text)
     return bool(local and local.group(5) is None)
 
 
@@ -196,8 +251,12 @@ def date_evidence(cells: Iterable[str]) -> tuple[bool, bool, bool, str | None]:
 
 
 def _calendar_ns(year: int, month: int, day: int, clock: list[str | None]) -> int:
-    hour, minute, second, fraction, zone = clock
+    hour, minute, second, fraction, half, zone = clock
     days = _days(year, month, day)
+    if half:
+        if not 1 <= int(hour or 0) <= 12:
+            raise BadCell("bad_time", "The time of day does not exist.")
+        hour = str(int(hour or 0) % 12 + (12 if half in "Pp" else 0))
     if int(hour or 0) > 23 or int(minute or 0) > 59 or int(second or 0) > 60:
         raise BadCell("bad_time", "The time of day does not exist.")
     seconds = days * 86_400 + int(hour or 0) * 3_600 + int(minute or 0) * 60 + int(second or 0)

@@ -12,6 +12,7 @@ from planner.planning.importers.cells import (
     UNIT_NS,
     date_evidence,
     is_stamp,
+    names_zone,
     number,
     offset_ns,
     stamp_ns,
@@ -68,7 +69,7 @@ def find_clock(cells: Sequence[object], unit: str | None, decimal: str, answers:
     stamps = len(texts) >= len(numbers)
     if stamps:
         reading.clock = "wall"
-        if texts and not any(text.strip().strip('"')[-1:] in "ZC" or "+" in text for text in texts):
+        if texts and not any(names_zone(text) for text in texts):
             reading.assume("time zone", "UTC", "the times name none")
     else:
         unit_found = _unit(numbers, unit, answers, reading)
@@ -140,7 +141,9 @@ def in_order(chunks: Iterator[Chunk], reading: Reading, *, ordered: bool) -> Ite
     too_many_rows_to_sort."""
     yield from (_sorted_stream(chunks, reading) if ordered else _sorted_whole(chunks))
     if not reading.rows_used:
-        raise ImportRefused("no_rows", "No row can be used as a request.")
+        first = next(iter(reading.problems), None)
+        because = f": {first.detail}" if first else "."
+        raise ImportRefused("no_rows", f"No row can be used as a request{because}", first.row if first else None)
     backward = reading.out_of_order_rows
     if ordered and reading.rows_used >= BACKWARD_RATIO_ROWS and backward > MAX_BACKWARD_RATIO * reading.rows_used:
         detail = f"The clock goes back in {backward} of {reading.rows_used} rows; at most 1 % may."

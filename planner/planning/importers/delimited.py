@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from planner.planning.importers.reading import Answers, Reading
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 SAMPLE_LINES = 5_000
 MAX_COLUMNS = 500
+MOST_LINES_ABOVE = 20
+_FORMULA_NAME = re.compile(r"=|@(?!\w+$)")
 SERVEGEN_COLUMNS = ("window_start_s", "rate_rps", "cv_interarrival", "distribution", "param1", "param2")
 
 
@@ -42,6 +45,10 @@ def find_table(head: bytes, is_whole: bool, answers: Answers, reading: Reading) 
         lines, blank = lines[1:], blank + 1
     if not lines:
         raise ImportRefused("empty", "The table holds no rows.")
+    above = 0 if named else _lines_above(lines, answers)
+    if above:
+        lines, blank = lines[above:], blank + above
+        reading.assume("lines above the table", f"{above} skipped", "the columns are named below them")
     delimiter = named or _delimiter(lines, answers, reading)
     rows = _sample(lines, delimiter)
     if not rows:
@@ -50,13 +57,23 @@ def find_table(head: bytes, is_whole: bool, answers: Answers, reading: Reading) 
         raise ImportRefused("unknown_format", f"The table has more than {MAX_COLUMNS} columns.")
     has_header = not _is_data(rows[0])
     names = tuple(normalised(cell) for cell in rows[0]) if has_header else _positions(rows[0])
-    if has_header and any(cell.strip()[:1] in {"=", "@"} for cell in rows[0]):
+    if has_header and any(_FORMULA_NAME.match(cell.strip()) for cell in rows[0]):
         raise ImportRefused("formula_header", "A column's name is a formula.", blank + 1)
     reading.columns = tuple(cell.strip()[:80] for cell in rows[0]) if has_header else names
     if not has_header:
         reading.assume("header", "none; columns by position", "the first line holds numbers or times only")
     table = Table(delimiter, names, has_header, b'"' in head, blank + 1 + has_header)
     return table, rows[1:] if has_header else rows
+
+
+def _lines_above(lines: list[str], answers: Answers) -> int:
+    """Lines of title before the one that names the columns; 0 where the first does, or none is known."""
+    for at, line in enumerate(lines[:MOST_LINES_ABOVE]):
+        for delimiter in DELIMITERS.values():
+            rows = _sample([line], delimiter)
+            if rows and len(rows[0]) > 1 and _known(rows[0], answers):
+                return at if at == 0 or not _is_data(rows[0]) else 0
+    return 0
 
 
 def careful_rows(

@@ -15,14 +15,18 @@ from typing import Any
 
 from planner.planning.importers.cells import printable
 from planner.planning.importers.errors import ImportRefused
+from planner.planning.importers.plain_names import USUAL, find_column, leaf, time_unit
 from planner.planning.importers.reading import Answers
 from planner.planning.importers.records import (
     Record,
+    adding,
+    anthropic_console,
     anthropic_usage,
     bailian_conversations,
     gateway_usage,
     langfuse_generation,
     litellm_request,
+    mooncake_turns,
 )
 
 MEANINGS = (
@@ -30,6 +34,7 @@ MEANINGS = (
     "requests", "cost",
 )  # fmt: skip
 
+_BETWEEN = re.compile(r"[\s\-()\[\]/:]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SPELLINGS = {"starttime": "start_time", "endtime": "end_time", "usagedetails": "usage_details"}
 
@@ -69,8 +74,9 @@ class Layout:
 
 @lru_cache(maxsize=2_000)
 def normalised(name: str) -> str:
-    """A column's name as layouts compare it: startTime, START TIME and start-time are start_time."""
-    text = _HUMP.sub("_", name.strip().strip('"').strip()[:80]).lower().replace(" ", "_").replace("-", "_")
+    """A column's name as layouts compare it: startTime and START TIME are start_time, Time (s) is time_s."""
+    text = _HUMP.sub("_", name.strip().strip('"').strip().lstrip("@")[:80])
+    text = _BETWEEN.sub("_", text.lower()).strip("_")
     return _SPELLINGS.get(text, text)
 
 
@@ -89,6 +95,7 @@ MOONCAKE = _layout(
     {"time": "timestamp", "prompt": "input_length", "output": "output_length", "hash_ids": "hash_ids"},
     unit="ms",
     block_tokens=512,
+    prepare=mooncake_turns,
     notes=(("time unit", "milliseconds", "Mooncake's format"), ("hash blocks", "512 tokens", "Mooncake's format")),
 )
 BAILIAN = _layout(
@@ -177,6 +184,22 @@ VLLM_STATS = _layout(
     ordered=False,
     notes=(("time unit", "seconds", "vLLM's request statistics"),),
 )
+OPENAI_OLD_USAGE = _layout(
+    "openai_usage_2023",
+    "OpenAI usage of 2023, by 5 minutes",
+    {
+        "time": "aggregation_timestamp",
+        "prompt": "n_context_tokens_total",
+        "cached": "n_cached_context_tokens_total",
+        "output": "n_generated_tokens_total",
+        "requests": "n_requests",
+        "class": "snapshot_id",
+    },
+    unit="s",
+    ordered=False,
+    kind="usage",
+    notes=(("input tokens", "cached tokens included", "context tokens of OpenAI's usage"),),
+)
 OPENAI_USAGE = _layout(
     "openai_usage",
     "OpenAI usage export",
@@ -208,6 +231,21 @@ ANTHROPIC_USAGE = _layout(
     kind="usage",
     prepare=anthropic_usage,
     notes=(("input tokens", "cached tokens added", "Anthropic's input_tokens exclude reads and writes of the cache"),),
+)
+ANTHROPIC_CONSOLE = _layout(
+    "anthropic_console",
+    "Anthropic console export by day",
+    {
+        "time": "usage_date_utc",
+        "prompt": "input_tokens",
+        "cached": "usage_input_tokens_cache_read",
+        "output": "usage_output_tokens",
+        "class": "model_version",
+    },
+    ordered=False,
+    kind="usage",
+    prepare=anthropic_console,
+    notes=(("input tokens", "cached tokens added", "reads and writes of the cache have columns of their own"),),
 )
 LITELLM_DAILY = _layout(
     "litellm_daily",
@@ -259,49 +297,25 @@ _KNOWN: tuple[tuple[Layout, frozenset[str]], ...] = (
     (MOONCAKE, frozenset({"timestamp", "input_length", "output_length", "hash_ids"})),
     (BURSTGPT, frozenset({"timestamp", "request_tokens", "response_tokens", "total_tokens", "log_type"})),
     (WEKA, frozenset({"t", "in", "out", "hash_ids"})),
+    (LANGFUSE, frozenset({"type", "start_time", "prompt_tokens", "completion_tokens"})),
     (LITELLM, frozenset({"start_time", "end_time", "prompt_tokens", "completion_tokens"})),
     (LANGFUSE, frozenset({"start_time", "usage_details", "type"})),
     (VLLM_STATS, frozenset({"arrival_time", "input_toks", "output_toks"})),
     (OPENAI_USAGE, frozenset({"start_time", "end_time", "input_tokens", "output_tokens", "num_model_requests"})),
     (ANTHROPIC_USAGE, frozenset({"starting_at", "ending_at", "output_tokens"})),
+    (OPENAI_OLD_USAGE, frozenset({"aggregation_timestamp", "n_context_tokens_total", "n_generated_tokens_total"})),
+    (ANTHROPIC_CONSOLE, frozenset({"usage_date_utc", "usage_input_tokens_no_cache", "usage_output_tokens"})),
     (SERVEGEN, frozenset({"window_start_s", "rate_rps", "cv_interarrival"})),
     (LITELLM_DAILY, frozenset({"date", "prompt_tokens", "completion_tokens", "api_requests"})),
     (GATEWAY_DAILY, frozenset({"day", "requests", "input_tokens", "output_tokens", "cache_read_tokens"})),
 )
 
-_PLAIN: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "time": (
-            "timestamp", "timestamp_s", "timestamp_ms", "time", "time_s", "time_ms", "arrival_s", "arrival_ms",
-            "arrival", "arrival_time", "arrived_at", "created_at", "created_time", "start_time", "request_time",
-            "seconds", "date", "datetime", "day", "datum", "zeit", "zeitstempel", "fecha", "horodatage",
-        ),
-        "prompt": (
-            "prompt_tokens", "input_tokens", "context_tokens", "input_length", "prompt_len", "input_len",
-            "request_tokens", "input_sequence_length", "isl", "tokens_in", "eingabe_tokens", "eingabetokens",
-            "tokens_entree", "tokens_entrada", "num_prefill_tokens",
-        ),
-        "output": (
-            "output_tokens", "completion_tokens", "generated_tokens", "output_length", "output_len",
-            "response_tokens", "output_sequence_length", "osl", "tokens_out", "ausgabe_tokens", "ausgabetokens",
-            "tokens_sortie", "tokens_salida", "num_decode_tokens",
-        ),
-        "cached": ("cached_tokens", "cached_input_tokens", "input_cached_tokens", "cache_read_input_tokens"),
-        "session": ("session_id", "session", "conversation_id", "chat_id", "trace_id"),
-        "client": ("client_id", "client", "tenant", "tenant_id", "user_id", "user", "api_key"),
-        "class": ("class", "kind", "task", "model", "model_group", "type"),
-        "id": ("request_id", "id", "uuid"),
-        "hash_ids": ("hash_ids",),
-        "total": ("total_tokens",),
-        "requests": ("requests", "num_requests", "num_model_requests", "request_count", "anfragen"),
-        "cost": ("cost_usd", "cost", "spend", "kosten_usd", "kosten"),
-    }
-)  # fmt: skip
-_UNITS = {"_s": "s", "_ms": "ms", "_us": "us", "_ns": "ns", "seconds": "s", "_seconds": "s"}
 
+def recognise(names: tuple[str, ...], answers: Answers, numbers: frozenset[str] = frozenset()) -> Layout:
+    """The layout of records with these normalised names; numbers: those whose cells are all numbers.
 
-def recognise(names: tuple[str, ...], answers: Answers) -> Layout:
-    """The layout of records with these normalised names. Raises ImportRefused with unknown_format or unknown_column."""
+    Raises ImportRefused with unknown_format or unknown_column.
+    """
     present = frozenset(names)
     mapped = {meaning: normalised(name) for meaning, name in answers.columns.items()}
     for meaning, name in mapped.items():
@@ -313,15 +327,15 @@ def recognise(names: tuple[str, ...], answers: Answers) -> Layout:
         for layout, needed in _KNOWN:
             if needed <= present:
                 return layout
-    return _plain(names, mapped)
+    return _plain(names, mapped, numbers)
 
 
-def _plain(names: tuple[str, ...], mapped: dict[str, str]) -> Layout:
+def _plain(names: tuple[str, ...], mapped: dict[str, str], numbers: frozenset[str]) -> Layout:
     """Columns known by their usual names, or named by a person."""
-    present = frozenset(names)
     columns: dict[str, str] = {}
-    for meaning, usual in _PLAIN.items():
-        found = mapped.get(meaning) or next((name for name in usual if name in present), None)
+    free = tuple(name for name in names if name not in mapped.values())
+    for meaning in USUAL:
+        found = mapped.get(meaning) or find_column(meaning, free, numbers)
         if found and found not in columns.values():
             columns[meaning] = found
     columns |= mapped
@@ -332,9 +346,29 @@ def _plain(names: tuple[str, ...], mapped: dict[str, str]) -> Layout:
     if "time" not in columns:
         return _layout("plain_lengths", "Pairs of lengths without times", columns, kind="lengths")
     kind = "usage" if "requests" in columns else "requests"
-    unit = next((unit for end, unit in _UNITS.items() if columns["time"].endswith(end)), None)
-    return _layout(
-        "plain", "Table with a row for each request", columns, unit=unit, kind=kind, ordered=kind == "requests"
+    layout = _layout(
+        "plain",
+        "Table with a row for each request",
+        columns,
+        unit=time_unit(columns["time"]),
+        kind=kind,
+        ordered=kind == "requests",
+    )
+    return _with_cached_reads(layout, names) if "cached" in columns else layout
+
+
+def _with_cached_reads(layout: Layout, names: tuple[str, ...]) -> Layout:
+    """Reads of the cache beside `input_tokens` are apart from them, as Anthropic counts; all others are included."""
+    cached, prompt = layout.columns["cached"], layout.columns["prompt"]
+    if not leaf(cached).startswith("cache_read") or leaf(prompt) != "input_tokens":
+        return replace(layout, notes=(("input tokens", "cached tokens included", f"{cached} beside {prompt}"),))
+    written = next((name for name in names if leaf(name) == "cache_creation_input_tokens"), None)
+    because = f"{cached} beside {prompt}: Anthropic's input excludes the cache"
+    return replace(
+        layout,
+        cached_included=False,
+        prepare=adding(prompt, written) if written else None,
+        notes=(("input tokens", "cached tokens added", because),),
     )
 
 

@@ -12,6 +12,7 @@ from planner.planning.importers.errors import BadCell, Dropped
 Record = dict[str, Any]
 MAX_CHATS = 1_000_000
 
+JOINED_TIME = "day_and_time"
 _CACHED_KEYS = ("input_cached_tokens", "cache_read_input_tokens", "input_cache_read", "input_cached")
 _WRITTEN_KEYS = ("cache_creation_input_tokens", "input_cache_creation", "input_cache_write")
 _GATEWAY_CACHE = frozenset({"true", "1", "yes", "t"})
@@ -62,7 +63,7 @@ def langfuse_generation() -> Callable[[Record], Record]:
     def prepare(record: Record) -> Record:
         if str(record.get("type", "")).strip().upper() not in {"GENERATION", ""}:
             raise Dropped("not_a_generation")
-        usage = _mapping(record.get("usage_details"))
+        usage = _mapping(record.get("usage_details")) or _mapping(record.get("usage")) or _flat_usage(record)
         if not usage:
             raise BadCell("no_usage", "The observation tells no token counts.")
         given = tokens(usage.get("input", usage.get("prompt_tokens", 0)) or 0)
@@ -73,6 +74,54 @@ def langfuse_generation() -> Callable[[Record], Record]:
         prompt = given if included else given + cached + written
         model = record.get("provided_model_name") or record.get("model")
         return {**record, "input_tokens": prompt, "output_tokens": output, "cached_tokens": cached, "model": model}
+
+    return prepare
+
+
+def _flat_usage(record: Record) -> Mapping[str, Any]:
+    """Counts of older exports, which stand in columns of their own."""
+    columns = {"input": "prompt_tokens", "output": "completion_tokens", "total": "total_tokens"}
+    usage = {key: record[name] for key, name in columns.items() if record.get(name) not in (None, "")}
+    return usage if {"input", "output"} & set(usage) else {}
+
+
+def mooncake_turns() -> Callable[[Record], Record]:
+    """Leaves out turns that are sent some time after the answer before them: when they arrive depends on the server."""
+
+    def prepare(record: Record) -> Record:
+        if "timestamp" not in record and record.get("delay") is not None:
+            raise BadCell("sent_after_answer", "The turn has a delay after an answer, and no time of its own.")
+        return record
+
+    return prepare
+
+
+def joining(day: str, hours: str) -> Callable[[], Callable[[Record], Record]]:
+    """Puts a day and a time of day together as `JOINED_TIME`."""
+
+    def prepare(record: Record) -> Record:
+        parts = (record.get(day), record.get(hours))
+        return {**record, JOINED_TIME: " ".join(str(part).strip() for part in parts if part)}
+
+    return lambda: prepare
+
+
+def adding(prompt: str, written: str) -> Callable[[], Callable[[Record], Record]]:
+    """Adds writes to the cache, in a column of their own, to the input."""
+
+    def prepare(record: Record) -> Record:
+        return {**record, prompt: counts_sum(record.get(prompt) or 0, record.get(written) or 0)}
+
+    return lambda: prepare
+
+
+def anthropic_console() -> Callable[[Record], Record]:
+    """Adds up the console's columns of input, which are apart."""
+
+    def prepare(record: Record) -> Record:
+        names = ("no_cache", "cache_write_5m", "cache_write_1h", "cache_read")
+        parts = (record.get(f"usage_input_tokens_{name}") or 0 for name in names)
+        return {**record, "input_tokens": counts_sum(*parts)}
 
     return prepare
 

@@ -19,6 +19,7 @@ HEAD_BYTES = 1 << 20
 MAX_FILE_BYTES = 1 << 36
 MAX_LINE_BYTES = 4 << 20
 MAX_RATIO = 250
+LEAST_PAIRS = 8
 RATIO_FROM_BYTES = 64 << 20
 """gzip reaches about 1,000 : 1 on zeros and 5 to 15 : 1 on traces; the ratio is judged from 64 MiB on."""
 
@@ -195,13 +196,13 @@ def _inflated(file: BinaryIO) -> Iterator[bytes]:
 
 def _encoding(raw: bytes, *, is_whole: bool) -> str:
     if raw.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        raise ImportRefused("binary", "UTF-32 is not read; save the file as UTF-8.")
+        return "utf-32"
     if raw.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if b"\0" in raw:
-        raise ImportRefused("binary", "The file is not text.")
+        return _encoding_of_pairs(raw)
     try:
         codecs.getincrementaldecoder("utf-8")().decode(raw, final=is_whole)
     except UnicodeDecodeError as error:
@@ -209,6 +210,16 @@ def _encoding(raw: bytes, *, is_whole: bool) -> str:
             return "utf-8"
         return "cp1252"
     return "utf-8"
+
+
+def _encoding_of_pairs(raw: bytes) -> str:
+    """UTF-16 that lost its mark: of mostly Latin text every other byte is zero. Raises ImportRefused."""
+    even, odd = raw[0::2], raw[1::2]
+    half = min(len(even), len(odd))
+    for name, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if half >= LEAST_PAIRS and zeros.count(0) >= 0.9 * half and others.count(0) == 0:
+            return name
+    raise ImportRefused("binary", "The file is not text.")
 
 
 def _normalised(blocks: Iterator[bytes], encoding: str, *, is_whole: bool = True) -> Iterator[bytes]:

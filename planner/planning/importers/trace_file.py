@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from planner.planning.importers.cells import is_day, printable, style_evidence
+from planner.planning.importers.cells import (
+    is_day,
+    is_time_of_day,
+    number_readings,
+    printable,
+    style_evidence,
+)
 from planner.planning.importers.clock import Clock, find_clock, in_order
 from planner.planning.importers.columns import UNKNOWN, BoolArray, Chunk, joined
 from planner.planning.importers.delimited import MAX_COLUMNS, Table, careful_rows, find_table
 from planner.planning.importers.errors import ImportRefused
 from planner.planning.importers.fast_rows import FastRows, parse_block
-from planner.planning.importers.jsons import json_records, looks_like_json
+from planner.planning.importers.jsons import flattened, json_records, looks_like_json
 from planner.planning.importers.layouts import PERSONAL, Layout, by_day, normalised, recognise
 from planner.planning.importers.parquet import parquet_names, parquet_records
+from planner.planning.importers.plain_names import leaf
 from planner.planning.importers.reading import Answers, Reading
+from planner.planning.importers.records import JOINED_TIME, joining
 from planner.planning.importers.rows import RowMaker
 from planner.planning.importers.sources import Opened, Source, open_source
 
 CHUNK_ROWS = 50_000
 SAMPLE_RECORDS = 2_000
+_DAY_NAMES = ("date", "day", "datum", "fecha")
+_CLOCK_NAMES = ("time", "time_of_day", "hour", "uhrzeit", "zeit", "hora", "heure")
 _NUMERIC = ("time", "prompt", "output", "cached", "total", "requests", "cost")
 
 Records = Iterator[tuple[int, dict[str, Any]]]
@@ -33,7 +44,8 @@ Records = Iterator[tuple[int, dict[str, Any]]]
 class TraceFile:
     """A recognised file. `reading.questions` must be empty before rows are asked for; `chunks()` may be called once.
 
-    layout.kind: requests (`chunks`), usage (`records` with `clock`, see usage.py) or lengths.
+    layout.kind: requests (`chunks`), usage (`records` with `clock`, see usage.py) or lengths. nested: values stand in
+    objects within the records.
     """
 
     opened: Opened
@@ -42,6 +54,7 @@ class TraceFile:
     decimal: str
     reading: Reading
     table: Table | None
+    nested: bool = False
 
     def chunks(self) -> Iterator[Chunk]:
         """Requests in order of time. Raises ImportRefused, also after some chunks were given."""
@@ -52,14 +65,14 @@ class TraceFile:
     def records(self) -> Records:
         """Rows by normalised name, personal columns that no meaning uses left out."""
         self.reading.require_answers()
-        return _records(self.opened, self.table, self.reading)
+        return _records(self.opened, self.table, self.reading, nested=self.nested)
 
     def _read(self) -> Iterator[Chunk]:
         maker = RowMaker(self.layout, self.clock, self.decimal, self.reading)
         if self.table is not None and _fits_fast(self.layout, self.table, self.decimal):
             yield from _fast_chunks(self.opened, self.table, self.layout, self.clock, maker, self.reading)
         else:
-            for row, record in _records(self.opened, self.table, self.reading):
+            for row, record in self.records():
                 maker.add(row, record)
                 if len(maker) >= CHUNK_ROWS:
                     yield maker.chunk()
@@ -84,16 +97,20 @@ def open_trace(source: Source, answers: Answers | None = None) -> TraceFile:
     reading = Reading(packing=opened.packing)
     if opened.encoding == "cp1252":
         reading.assume("encoding", "Windows-1252", "the bytes are not UTF-8")
-    elif opened.encoding in {"utf-16", "utf-8-sig"}:
+    elif opened.encoding in {"utf-16", "utf-32", "utf-8-sig"}:
         reading.assume("encoding", opened.encoding.replace("-sig", ""), "the byte order mark says so")
+    elif opened.encoding != "utf-8":
+        reading.assume("encoding", opened.encoding, "every other byte is zero")
     table: Table | None = None
-    if opened.is_parquet:
-        names = parquet_names(opened.source)
+    nested = False
+    if opened.is_parquet or looks_like_json(opened.head):
         sample = [record for _, record in islice(_records(opened, None, Reading()), SAMPLE_RECORDS)]
-        reading.columns = names
-    elif looks_like_json(opened.head):
-        sample = [record for _, record in islice(_records(opened, None, Reading()), SAMPLE_RECORDS)]
-        names = tuple(dict.fromkeys(name for record in sample[:100] for name in record))
+        names = parquet_names(opened.source) if opened.is_parquet else _names(sample)
+        if _lie_deeper(sample, names, answers):
+            nested = True
+            sample = [flattened(record) for record in sample]
+            names = _names(sample)
+            reading.assume("nested objects", "names with dots", "the values stand in objects within the records")
         reading.columns = names
     else:
         table, rows = find_table(opened.head, opened.is_whole, answers, reading)
@@ -106,10 +123,40 @@ def open_trace(source: Source, answers: Answers | None = None) -> TraceFile:
     if not sample and table is None:
         raise ImportRefused("no_rows", "The file holds no rows.")
     reading.columns = tuple(printable(name) for name in reading.columns[:MAX_COLUMNS])
-    layout = recognise(tuple(normalised(name) for name in names), answers)
+    layout = recognise(tuple(normalised(name) for name in names), answers, _numbers(sample))
     if not sample:
         raise ImportRefused("no_rows", "The file holds no rows.")
-    return _understood(opened, layout, table, sample, answers, reading)
+    file = _understood(opened, layout, table, sample, answers, reading)
+    file.nested = nested
+    return file
+
+
+def _names(sample: list[dict[str, Any]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for record in sample[:100] for name in record))
+
+
+def _lie_deeper(sample: list[dict[str, Any]], names: tuple[str, ...], answers: Answers) -> bool:
+    """Whether records have objects in them without which the file is no traffic."""
+    if not any(isinstance(value, dict) for record in sample[:100] for value in record.values()):
+        return False
+    try:
+        return recognise(tuple(normalised(name) for name in names), answers).kind == "lengths"
+    except ImportRefused:
+        return True
+
+
+def _numbers(sample: list[dict[str, Any]]) -> frozenset[str]:
+    """Columns of which every cell that is not empty is a number, and some are."""
+    cells: dict[str, list[Any]] = {}
+    for record in sample[:100]:
+        for name, value in record.items():
+            if value is not None and value != "":
+                cells.setdefault(name, []).append(value)
+    return frozenset(name for name, values in cells.items() if all(map(_is_number, values)))
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, bool) and (isinstance(value, int | float) or bool(number_readings(str(value))))
 
 
 def _understood(
@@ -120,19 +167,24 @@ def _understood(
     answers: Answers,
     reading: Reading,
 ) -> TraceFile:
+    if layout.format == "plain" and layout.prepare is None:
+        layout = _with_day(layout, table, sample, reading)
     if layout.kind != "lengths" and layout.format == "plain" and _are_days(layout, sample):
         layout = by_day(layout)
         reading.assume("rows", "each stands for the requests of a day", "the times are days")
+    twice = [name for name in layout.columns.values() if table and table.names.count(name) > 1]
+    if twice:
+        raise ImportRefused("column_twice", f"Two columns are called {printable(twice[0])!r}; rename one.")
     present = set(sample[0]) | set(table.names if table else ())
     reading.format, reading.title, reading.kind = layout.format, layout.title, layout.kind
     reading.block_tokens = layout.block_tokens
     reading.used = {meaning: name for meaning, name in layout.columns.items() if name in present or layout.prepare}
-    reading.personal = tuple(name for name in sorted(present) if name in PERSONAL)
+    reading.personal = tuple(name for name in sorted(present) if leaf(name) in PERSONAL)
     for what, taken, because in layout.notes:
         reading.assume(what, taken, because)
     decimal = _decimal(layout, table, sample, answers, reading)
     if "time" in layout.columns:
-        times = [record.get(layout.columns["time"]) for record in sample]
+        times = _times(layout, sample)
         clock = find_clock(times, layout.unit, decimal, answers, reading)
         layout = _newest_first(layout, clock, times, reading)
     else:
@@ -157,8 +209,39 @@ def _newest_first(layout: Layout, clock: Clock, times: list[Any], reading: Readi
     return layout
 
 
+def _times(layout: Layout, sample: list[dict[str, Any]]) -> list[Any]:
+    """The first times, as the layout makes them of the records."""
+    if layout.columns["time"] != JOINED_TIME:
+        return [record.get(layout.columns["time"]) for record in sample]
+    assert layout.prepare is not None
+    prepare = layout.prepare()
+    return [prepare(record)[JOINED_TIME] for record in sample]
+
+
+def _with_day(layout: Layout, table: Table | None, sample: list[dict[str, Any]], reading: Reading) -> Layout:
+    """A day and a time of day in columns of their own are one time. Raises ImportRefused where the day is missing."""
+    if "time" not in layout.columns or table is None:
+        return layout
+    hours = next((name for name in (layout.columns["time"], *_CLOCK_NAMES) if _all(sample, name, is_time_of_day)), None)
+    if hours is None:
+        return layout
+    day = next((name for name in (layout.columns["time"], *_DAY_NAMES) if _all(sample, name, is_day)), None)
+    if day is None:
+        if hours != layout.columns["time"]:
+            return layout
+        raise ImportRefused("no_day", f"The times in {printable(hours)!r} have no day; add a column with it.")
+    reading.assume("time", f"{day} and {hours} together", "one holds days and the other times of day")
+    columns = MappingProxyType({**layout.columns, "time": JOINED_TIME})
+    return replace(layout, columns=columns, unit=None, prepare=joining(day, hours))
+
+
+def _all(sample: list[dict[str, Any]], name: str, fits: Callable[[str], bool]) -> bool:
+    cells = [str(record[name]) for record in sample if record.get(name)]
+    return bool(cells) and all(map(fits, cells))
+
+
 def _are_days(layout: Layout, sample: list[dict[str, Any]]) -> bool:
-    times = [record.get(layout.columns["time"]) for record in sample]
+    times = _times(layout, sample)
     texts = [time for time in times if isinstance(time, str) and time.strip()]
     return bool(texts) and all(is_day(text) for text in texts)
 
@@ -198,13 +281,13 @@ def _decimal(
     return "point"
 
 
-def _records(opened: Opened, table: Table | None, reading: Reading) -> Records:
-    if opened.is_parquet:
-        yield from parquet_records(opened.source)
-        return
+def _records(opened: Opened, table: Table | None, reading: Reading, *, nested: bool = False) -> Records:
     if table is None:
-        for row, record in json_records(opened, reading.problems):
-            yield row, {normalised(key): value for key, value in record.items()}
+        parquet = opened.is_parquet
+        rows = parquet_records(opened.source) if parquet else json_records(opened, reading.problems)
+        for row, record in rows:
+            values = flattened(record) if nested else record
+            yield row, values if parquet and not nested else {normalised(key): value for key, value in values.items()}
         return
     lines = _after(opened.lines(), table.first_row - 1)
     yield from _table_records(careful_rows(lines, table, reading.problems, table.first_row), table, reading)
