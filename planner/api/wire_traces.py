@@ -81,4 +81,5 @@ class TraceDetail(TraceSummary):
 class ScenarioTrace(Wire):
     """`traffic.trace` of a scenario that replays the requests."""
 
-    csv: str
+    csv: str = Field(description="The requests, with their conversations and hashed blocks where the file told them.")
+    block_tokens: int | None = Field(None, description="Tokens of a hashed block; null where there are none.")

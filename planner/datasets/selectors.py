@@ -2,6 +2,7 @@
 
 import gzip
 import uuid
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -30,6 +31,10 @@ def upload_get(team: Team, upload_id: uuid.UUID | str) -> TraceUpload:
     return owned_get(TraceUpload, team, upload_id)
 
 
-def trace_csv(trace: Trace) -> str | None:
-    """The requests as `traffic.trace.csv` of a scenario; None where they are more than a scenario takes."""
-    return None if trace.csv_gzip is None else gzip.decompress(trace.csv_gzip).decode()
+def trace_fields(trace: Trace) -> dict[str, Any] | None:
+    """The requests as `traffic.trace` of a scenario; None where they are more than a scenario takes."""
+    if trace.csv_gzip is None:
+        return None
+    block_tokens = trace.inspection["reading"].get("block_tokens")
+    csv = gzip.decompress(trace.csv_gzip).decode()
+    return {"csv": csv} | ({"block_tokens": block_tokens} if block_tokens else {})

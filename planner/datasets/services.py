@@ -14,8 +14,8 @@ from django.utils import timezone
 from planner.datasets.models import Trace, TraceUpload, UploadPart
 from planner.datasets.parts import upload_parts, upload_source
 from planner.planning import ScenarioInvalid
-from planner.planning.command import trace_text
-from planner.planning.importers import Answers, ImportRefused, printable
+from planner.planning.command import file_trace
+from planner.planning.importers import ANSWERS, Answers, ImportRefused, printable
 from planner.planning.inspection import inspect_source
 from planner.teams.models import Team, User
 
@@ -120,10 +120,10 @@ def upload_confirm(*, upload: TraceUpload, answers: Answers) -> Confirmed:
 
 def _packed_csv(upload: TraceUpload, answers: Answers) -> bytes | None:
     try:
-        text = trace_text(upload_source(upload), answers, leave_out_bad_rows=True, verbatim=False)
+        fields = file_trace(upload_source(upload), answers, leave_out_bad_rows=True, verbatim=False)
     except ScenarioInvalid:
         return None
-    return gzip.compress(text.encode(), mtime=0)
+    return gzip.compress(fields["csv"].encode(), mtime=0)
 
 
 def upload_digest(upload: TraceUpload, answers: Answers) -> str:
@@ -136,8 +136,7 @@ def upload_digest(upload: TraceUpload, answers: Answers) -> str:
 
 
 def _plain(answers: Answers) -> Mapping[str, object]:
-    names = ("delimiter", "decimal", "dates", "time_unit", "negative_times")
-    given = {name: getattr(answers, name) for name in names if getattr(answers, name) is not None}
+    given = {name: getattr(answers, name) for name in ANSWERS if getattr(answers, name) is not None}
     return {**given, "columns": dict(answers.columns)}
 
 

@@ -6,18 +6,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
-
 from planner.planning.errors import FieldError, ScenarioInvalid, show
 from planner.planning.importers import ANSWERS, Answers, ImportRefused, Source, file_source, open_trace
+from planner.planning.inspection import inspect_source
 from planner.planning.schema.read import MAX_SCENARIO_BYTES, read_object
 from planner.planning.schema.traffic import MAX_TRACE_CHARACTERS
-from planner.planning.traffic.traces import NS_PER_S, read_requests, refused_trace
+from planner.planning.traffic.trace_text import trace_fields
+from planner.planning.traffic.traces import read_requests, recorded_trace, refused_trace
 
 INVALID = 2
 NO_CANDIDATE = 3
 TRACE_FILE = "/traffic/trace/file"
-FILE_KEYS = frozenset({"file", "answers", "columns", "leave_out_bad_rows"})
+FILE_KEYS = frozenset({"file", "answers", "columns", "leave_out_bad_rows", "use"})
+USES = ("replay", "fitted")
 
 
 def read_file(path: Path, pointer: str = "", most_bytes: int = MAX_SCENARIO_BYTES) -> bytes:
@@ -35,8 +36,8 @@ def read_file(path: Path, pointer: str = "", most_bytes: int = MAX_SCENARIO_BYTE
 def read_document(data: bytes, folder: Path) -> dict[str, Any]:
     """The scenario document, with `{"traffic": {"trace": {"file": "path"}}}` replaced by the file's requests.
 
-    The file may have any format that `inspect` knows, with `answers` and `columns` beside it. Paths are relative to the
-    scenario's folder. Raises ScenarioInvalid.
+    The file may have any format that `inspect` knows, with `answers` and `columns` beside it; `"use": "fitted"` puts
+    the traffic fitted to it there instead. Paths are relative to the scenario's folder. Raises ScenarioInvalid.
     """
     document = read_object(data)
     traffic = document.get("traffic")
@@ -48,34 +49,55 @@ def read_document(data: bytes, folder: Path) -> dict[str, Any]:
         _fail("wrong_type", TRACE_FILE, show(name), "a path", "file must be a path.")
     leave_out = bool(trace.get("leave_out_bad_rows"))
     source = file_source(folder / name)
-    text = trace_text(source, _answers(trace), leave_out_bad_rows=leave_out, verbatim=not leave_out)
+    use = trace.get("use", "replay")
+    if use not in USES:
+        _fail("not_a_choice", "/traffic/trace/use", show(use), ", ".join(USES), "use must be replay or fitted.")
     rest = {key: value for key, value in trace.items() if key not in FILE_KEYS}
-    return {**document, "traffic": {**traffic, "trace": {**rest, "csv": text}}}
+    if use == "fitted":
+        if rest:
+            _fail("conflict", "/traffic/trace", ", ".join(sorted(rest)), "absent with fitted", "Nothing is replayed.")
+        others = {key: value for key, value in traffic.items() if key != "trace"}
+        return {**document, "traffic": {**fitted_traffic(source, _answers(trace)), **others}}
+    fields = file_trace(source, _answers(trace), leave_out_bad_rows=leave_out, verbatim=not leave_out)
+    return {**document, "traffic": {**traffic, "trace": {**rest, **fields}}}
 
 
-def trace_text(source: Source, answers: Answers, *, leave_out_bad_rows: bool = False, verbatim: bool = True) -> str:
-    """The requests of a file of any known format as the text of a scenario's trace; a plain table may stay as it is.
+def fitted_traffic(source: Source, answers: Answers) -> dict[str, Any]:
+    """The synthetic `traffic` that stands for a file of requests. Raises ScenarioInvalid where none does."""
+    try:
+        told = inspect_source(source, answers)
+        if told["reading"] and told["reading"]["questions"]:
+            raise ImportRefused("unanswered", " ".join(each["detail"] for each in told["reading"]["questions"]))
+    except ImportRefused as refused:
+        raise refused_trace(refused, TRACE_FILE) from None
+    fitted = (told["profile"] or {}).get("fitted")
+    if not fitted:
+        detail = "Nothing can be fitted to this file: it needs served requests at different times."
+        _fail("trace_not_fitted", TRACE_FILE, told["kind"], "a file of single requests", detail)
+    traffic: dict[str, Any] = fitted["traffic"]
+    return traffic
+
+
+def file_trace(
+    source: Source, answers: Answers, *, leave_out_bad_rows: bool = False, verbatim: bool = True
+) -> dict[str, Any]:
+    """The requests of a file of any known format as a scenario's `traffic.trace`; a plain table may stay as it is.
 
     Raises ScenarioInvalid.
     """
     try:
         file = open_trace(source, answers)
-        if verbatim and file.layout.format in {"azure_llm_trace", "plain"} and answers == Answers():
+        is_bare = not {"hash_ids", "session"} & set(file.layout.columns)
+        if verbatim and file.layout.format in {"azure_llm_trace", "plain"} and is_bare and answers == Answers():
             text = b"".join(islice(file.opened.blocks(), MAX_TRACE_CHARACTERS >> 18)).decode("utf-8", "replace")
             if file.opened.packing == "plain" and len(text) <= MAX_TRACE_CHARACTERS:
-                return text
+                return {"csv": text}
         rows = read_requests(file, TRACE_FILE, leave_out_bad_rows=leave_out_bad_rows)
     except ImportRefused as refused:
         if refused.code in {"file_unreadable", "not_a_file", "symlink_refused", "too_large", "unknown_column"}:
             _fail(refused.code, TRACE_FILE, refused.code, "a readable file", refused.detail)
         raise refused_trace(refused, TRACE_FILE) from None
-    output = np.where(rows.failed, 0, rows.output_tokens).tolist()
-    since = (rows.arrival_ns - rows.arrival_ns[0]).tolist()
-    lines = (
-        f"{ns // NS_PER_S}.{ns % NS_PER_S:09d},{prompt},{out}\n"
-        for ns, prompt, out in zip(since, rows.prompt_tokens.tolist(), output, strict=True)
-    )
-    return "timestamp_s,prompt_tokens,output_tokens\n" + "".join(lines)
+    return trace_fields(recorded_trace(rows, file.reading.block_tokens))
 
 
 def _answers(trace: dict[str, Any]) -> Answers:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from planner.planning.estimate import estimate_cells
 from planner.planning.schema import Scenario, canonical_json, parse_scenario
 from planner.planning.schema.slo import PERCENTILE_FIELDS
 from planner.planning.traffic.trace_source import load_trace
-
-NS_PER_S = 1_000_000_000
+from planner.planning.traffic.trace_text import trace_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,15 @@ def what_if(scenario: Scenario, change: Change) -> dict[str, Any]:
 
 
 def changed_scenario(scenario: Scenario, change: Change) -> Scenario:
-    """The scenario that a full run of the change takes. A recorded trace is written out as its rows, its times and
-    outputs moved. ScenarioInvalid where something leaves its range."""
+    """The scenario that a full run of the change takes. A recorded trace is played so many times as fast,
+    and written out anew where its outputs move. ScenarioInvalid where something leaves its range."""
     document = _priced_and_targeted(scenario, change)
     traffic = document["traffic"]
     if scenario.traffic.trace is not None:
-        if change.load_ratio != 1 or change.output_ratio != 1:
-            traffic["trace"] = {"rows": _moved_rows(scenario, change)}
+        if change.output_ratio != 1:
+            traffic["trace"] = {**_played(traffic["trace"]), **_longer_outputs(scenario, change.output_ratio)}
+        if change.load_ratio != 1:
+            traffic["trace"]["speed"] = traffic["trace"].get("speed", 1) * change.load_ratio
         return parse_scenario(document)
     if "arrival" in traffic:
         traffic["arrival"]["mean_rps"] *= change.load_ratio
@@ -76,14 +79,16 @@ def _moved_lengths(lengths: Mapping[str, Any], ratio: float) -> dict[str, Any]:
     return {**lengths, "quantiles": [[share, max(1, tokens * ratio)] for share, tokens in lengths["quantiles"]]}
 
 
-def _moved_rows(scenario: Scenario, change: Change) -> list[list[float]]:
+def _played(trace: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: trace[key] for key in ("prefixes", "speed", "copies") if key in trace}
+
+
+def _longer_outputs(scenario: Scenario, ratio: float) -> dict[str, Any]:
+    """The trace with every output longer or shorter, and the content of its prompts as it is."""
     assert scenario.traffic.trace is not None
     trace = load_trace(scenario.traffic.trace)
-    times, prompts, outputs = trace.arrival_ns.tolist(), trace.prompt_tokens.tolist(), trace.output_tokens.tolist()
-    return [
-        [round(time / change.load_ratio / NS_PER_S, 9), prompt, _whole(output * change.output_ratio) if output else 0]
-        for time, prompt, output in zip(times, prompts, outputs, strict=True)
-    ]
+    outputs = [_whole(output * ratio) if output else 0 for output in trace.output_tokens.tolist()]
+    return trace_fields(replace(trace, output_tokens=np.array(outputs, dtype=np.int64)))
 
 
 def _whole(tokens: float) -> int:

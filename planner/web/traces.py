@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from planner.datasets.models import Trace
-from planner.datasets.selectors import trace_csv, trace_get, traces_of
+from planner.datasets.selectors import trace_fields, trace_get, traces_of
 from planner.planning.traffic.builtin_traces import BUILTIN_TRACES
 from planner.reports.numbers import number
 from planner.teams.models import Team
@@ -46,7 +46,6 @@ def trace_reader(team: Team, kept: Mapping[str, Any] | None) -> TraceOf:
 
 def _team_trace(team: Team, trace_id: str) -> Mapping[str, Any] | None:
     try:
-        csv = trace_csv(trace_get(team, trace_id))
+        return trace_fields(trace_get(team, trace_id))
     except Trace.DoesNotExist:
         return None
-    return None if csv is None else {"csv": csv}

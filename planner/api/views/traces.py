@@ -28,7 +28,7 @@ from planner.api.wire_traces import (
     UploadRequest,
 )
 from planner.datasets.models import Trace, TraceUpload
-from planner.datasets.selectors import trace_csv, trace_get, traces_of, upload_get, uploads_of
+from planner.datasets.selectors import trace_fields, trace_get, traces_of, upload_get, uploads_of
 from planner.datasets.services import (
     MAX_PART_BYTES,
     UploadRefused,
@@ -87,10 +87,10 @@ class TraceForScenario(TraceItem):
     @extend_schema(**openapi.TRACE_FOR_SCENARIO)
     def get(self, request: Request, trace_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
-        text = trace_csv(self.trace(trace_id))
-        if text is None:
+        fields = trace_fields(self.trace(trace_id))
+        if fields is None:
             raise ApiProblem(BODY_TOO_LARGE, "The trace has more rows than a scenario takes; use its fitted traffic.")
-        return answer(request, ScenarioTrace(csv=text))
+        return answer(request, ScenarioTrace(**fields))
 
 
 class UploadList(ListView):

@@ -47,7 +47,7 @@ USUAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "client": ("client_id", "client", "tenant", "tenant_id", "user_id", "user", "api_key"),
         "class": ("class", "kind", "task", "model", "model_group", "type"),
         "id": ("request_id", "id", "uuid"),
-        "hash_ids": ("hash_ids", "block_hashes"),
+        "hash_ids": ("hash_ids", "block_hashes", "blocks"),
         "total": ("total_tokens",),
         "requests": (
             "requests", "num_requests", "n_requests", "num_model_requests", "request_count", "api_requests", "anfragen",

@@ -18,6 +18,7 @@ ANSWERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "dates": ("day_first", "month_first"),
         "time_unit": ("s", "ms", "us", "ns"),
         "negative_times": ("reject", "rebase"),
+        "block_tokens": tuple(str(1 << power) for power in range(3, 12)),
     }
 )
 
@@ -31,6 +32,7 @@ class Answers:
     dates: str | None = None
     time_unit: str | None = None
     negative_times: str | None = None
+    block_tokens: str | None = None
     columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 

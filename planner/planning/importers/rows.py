@@ -17,6 +17,8 @@ from planner.planning.importers.layouts import Layout
 from planner.planning.importers.reading import Reading
 from planner.planning.importers.records import Record
 
+RANGES = "blocks"
+"""The column that tells hashed blocks by their runs; see `traffic.block_cache.as_ranges`."""
 MAX_IDS = 1_000_000
 MAX_BLOCKS = 100_000
 MAX_CLASSES = 200
@@ -99,6 +101,11 @@ class RowMaker:
     def __len__(self) -> int:
         return len(self._pending.numbers)
 
+    @property
+    def blocks(self) -> int:
+        """Hashed blocks of the rows taken since the last chunk."""
+        return len(self._pending.block_ids)
+
     def chunk(self) -> Chunk:
         """The rows taken since the last call; at least one."""
         pending, self._pending = self._pending, _Pending()
@@ -153,9 +160,11 @@ class RowMaker:
 
     def _blocks(self, value: object) -> list[int]:
         """Numbers as they are; texts by a digest."""
-        if value is None:
+        if value is None or value == "":
             return []
-        if isinstance(value, str):
+        if isinstance(value, str) and self._columns["hash_ids"] == RANGES:
+            value = _ranges(value)
+        elif isinstance(value, str):
             value = value.strip().strip("[]").replace(",", " ").split()
         if not isinstance(value, list) or len(value) > MAX_BLOCKS or not set(map(type, value)) <= {int, str}:
             raise BadCell("bad_hash_ids", "hash_ids must be a list of numbers.")
@@ -163,6 +172,20 @@ class RowMaker:
         if ids and not (min(ids) >= -MAX_BLOCK_ID and max(ids) <= MAX_BLOCK_ID):
             raise BadCell("bad_hash_ids", "A hash id is out of range.")
         return ids
+
+
+def _ranges(text: str) -> list[int]:
+    """Numbers of blocks from runs: "0 14-16" is [0, 14, 15, 16]. Raises BadCell."""
+    ids: list[int] = []
+    for run in text.split():
+        first, dash, last = run.partition("-")
+        if not (first.isdecimal() and (last.isdecimal() or not dash) and len(first) <= 12 and len(last) <= 12):
+            raise BadCell("bad_hash_ids", "blocks must be runs of numbers, such as 0 14-26.")
+        end = int(last) if dash else int(first)
+        if end < int(first) or end - int(first) + len(ids) >= MAX_BLOCKS:
+            raise BadCell("bad_hash_ids", f"A run of blocks must rise, and a row has at most {MAX_BLOCKS:,} blocks.")
+        ids.extend(range(int(first), end + 1))
+    return ids
 
 
 def _block_id(value: int | str) -> int:

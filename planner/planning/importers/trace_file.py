@@ -26,12 +26,15 @@ from planner.planning.importers.jsons import flattened, json_records, looks_like
 from planner.planning.importers.layouts import PERSONAL, Layout, by_day, normalised, recognise
 from planner.planning.importers.parquet import parquet_names, parquet_records
 from planner.planning.importers.plain_names import leaf
-from planner.planning.importers.reading import Answers, Reading
+from planner.planning.importers.reading import ANSWERS, Answers, Reading
 from planner.planning.importers.records import JOINED_TIME, joining
-from planner.planning.importers.rows import RowMaker
+from planner.planning.importers.rows import RANGES, RowMaker
 from planner.planning.importers.sources import Opened, Source, open_source
 
 CHUNK_ROWS = 50_000
+CHUNK_BLOCKS = 1_000_000
+LEAST_ROWS_TO_DOUBT = 10
+"""Rows that must all contradict a format's size of blocks before it is asked."""
 SAMPLE_RECORDS = 2_000
 _DAY_NAMES = ("date", "day", "datum", "fecha")
 _CLOCK_NAMES = ("time", "time_of_day", "hour", "uhrzeit", "zeit", "hora", "heure")
@@ -74,7 +77,7 @@ class TraceFile:
         else:
             for row, record in self.records():
                 maker.add(row, record)
-                if len(maker) >= CHUNK_ROWS:
+                if len(maker) >= CHUNK_ROWS or maker.blocks >= CHUNK_BLOCKS:
                     yield maker.chunk()
         if len(maker):
             yield maker.chunk()
@@ -177,7 +180,7 @@ def _understood(
         raise ImportRefused("column_twice", f"Two columns are called {printable(twice[0])!r}; rename one.")
     present = set(sample[0]) | set(table.names if table else ())
     reading.format, reading.title, reading.kind = layout.format, layout.title, layout.kind
-    reading.block_tokens = layout.block_tokens
+    reading.block_tokens = _block_tokens(layout, sample, answers, reading)
     reading.used = {meaning: name for meaning, name in layout.columns.items() if name in present or layout.prepare}
     reading.personal = tuple(name for name in sorted(present) if leaf(name) in PERSONAL)
     for what, taken, because in layout.notes:
@@ -207,6 +210,50 @@ def _newest_first(layout: Layout, clock: Clock, times: list[Any], reading: Readi
         reading.assume("order of rows", "newest first, sorted", "no time is later than the one before it")
         return replace(layout, ordered=False)
     return layout
+
+
+def _block_tokens(layout: Layout, sample: list[dict[str, Any]], answers: Answers, reading: Reading) -> int | None:
+    """The size of hashed blocks: as answered, the format's, or the only usual one that fits the prompts; else asked."""
+    if "hash_ids" not in layout.columns:
+        return None
+    if answers.block_tokens is not None:
+        reading.assume("hash blocks", f"{answers.block_tokens} tokens", "as answered")
+        return int(answers.block_tokens)
+    sizes = [int(size) for size in ANSWERS["block_tokens"]]
+    fitting = [size for size in sizes if _blocks_fit(layout, sample, size)]
+    known, told = layout.block_tokens, sum(bool(record.get(layout.columns["hash_ids"])) for record in sample)
+    if not told or known in fitting or (known and (len(fitting) != 1 or told < LEAST_ROWS_TO_DOUBT)):
+        return known
+    if known is None and len(fitting) == 1:
+        reading.assume("hash blocks", f"{fitting[0]} tokens", "no other usual size fits the prompts")
+        return fitting[0]
+    choices = tuple((str(size), f"{size} tokens") for size in fitting or sizes)
+    reading.ask("block_tokens", "How many tokens does a hashed block have?", *choices)
+    return None
+
+
+def _blocks_fit(layout: Layout, sample: list[dict[str, Any]], size: int) -> bool:
+    """Whether prompts have as many blocks as they fill, the last one told or not where it is not full, in most rows."""
+    rows = wrong = 0
+    for record in sample:
+        ids, prompt = record.get(layout.columns["hash_ids"]), record.get(layout.columns["prompt"])
+        count = _count_of_blocks(ids, is_ranges=layout.columns["hash_ids"] == RANGES)
+        if not count or not isinstance(prompt, int | str) or not str(prompt).isdecimal():
+            continue
+        rows += 1
+        wrong += count not in (int(prompt) // size, -(-int(prompt) // size))
+    return wrong <= 0.01 * rows
+
+
+def _count_of_blocks(value: Any, *, is_ranges: bool) -> int:
+    if isinstance(value, list):
+        return len(value)
+    if not isinstance(value, str):
+        return 0
+    if not is_ranges:
+        return len(value.strip().strip("[]").replace(",", " ").split())
+    runs = (run.partition("-") for run in value.split())
+    return sum(int(last) - int(first) + 1 if dash else 1 for first, dash, last in runs if (first + last).isdecimal())
 
 
 def _times(layout: Layout, sample: list[dict[str, Any]]) -> list[Any]:

@@ -8,6 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
+import numpy as np
+
 from costmodel.pricing.api_bill import ApiBill, ApiTraffic, api_bill, api_traffic
 from costmodel.pricing.api_rates import ApiPrice
 from costmodel.pricing.money import exact
@@ -158,7 +160,7 @@ def hosted_bills(scenario: Scenario, load: Load) -> tuple[Hosted, ...]:
     out = []
     for choice in scenario.api.alternatives:
         price = resolve_api(choice, scenario.priced_at)
-        cached = bool(load.mix.prefix_tokens) and price.standard.rates.cached_read_usd_per_mtok is not None
+        cached = load.mix.shares_prefixes and price.standard.rates.cached_read_usd_per_mtok is not None
         bill = api_bill(price, hosted_traffic(scenario, load, tokens.requests, cached=cached))
         sent = 1 + exact(scenario.costs.api_retry_ratio)
         out.append(Hosted(price, replace(bill, usd_per_request=bill.usd_per_request * sent), cached))
@@ -174,7 +176,7 @@ def hosted_traffic(
         _counted(mix.prompt_tokens, ratio),
         _counted(mix.output_tokens, ratio * output_ratio),
         requests_per_month=requests_per_month * (1 + exact(scenario.costs.api_retry_ratio)),
-        cached_read_tokens=math.floor(mix.prefix_tokens * ratio) if cached else 0,
+        cached_read_tokens=np.floor(mix.reused_tokens * ratio).astype(np.int64) if cached else 0,
     )
 
 

@@ -140,11 +140,25 @@ def assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:
         rows.append(
             _assumed("Cached input at APIs", "every shared prefix is a cache hit", "the provider lists a price for it")
         )
-    if load.mix.prefix_tokens:
+    if load.mix.shares_prefixes:
         rows.append(
             _assumed("Prefix cache of the fleet", "simulated per replica, least recently used first", "engine default")
         )
+    if load.mix.recorded is not None:
+        rows.append(_content_assumption(job))
     return rows
+
+
+def _content_assumption(job: Job) -> dict[str, str]:
+    """How the replay knows what prompts share."""
+    trace, recorded = job.scenario.traffic.trace, job.load.mix.recorded
+    assert recorded is not None
+    assert recorded.block_hashes is not None
+    dealt = "dealt to the replicas in turn, whatever they share"
+    if trace is not None and trace.prefixes == "conversations":
+        return _assumed("Prompts of a conversation", f"repeat what was said before; {dealt}", "as asked; not recorded")
+    size = recorded.block_hashes.block_tokens
+    return _assumed("What prompts share", f"as recorded, in blocks of {size} tokens; {dealt}", "the trace")
 
 
 def _spread_assumption(scenario: Scenario) -> dict[str, str]:

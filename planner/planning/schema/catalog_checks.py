@@ -29,10 +29,15 @@ from planner.planning.schema.scenario import Api, Engine
 from planner.planning.schema.traffic import Shape, Trace
 from planner.planning.search.inventory import resolve_api, resolve_gpu, resolve_model
 from planner.planning.traffic.builtin_traces import BUILTIN_TRACES
+from planner.planning.traffic.replay import replayed
 from planner.planning.traffic.trace_source import load_trace
+from planner.planning.traffic.traces import MAX_ROWS, MAX_SPAN_S
+from planner.planning.traffic.traces import Trace as Recorded
 from simulator import SimulatorError, weekly_shape
 
 USUAL_TP = (1, 2, 4, 8)
+LEAST_ROWS = 100
+"""Requests that a thinned trace must have."""
 
 
 def catalog_errors(data: dict[str, Any], priced_at: date | None) -> list[FieldError]:
@@ -247,6 +252,33 @@ def _traffic(data: dict[str, Any]) -> Found:
         yield from single_token_errors(data)
 
 
+def _played(recorded: Recorded, trace: Trace, seed: Any) -> Found:
+    """What speed and copies make of a trace."""
+    here = "/traffic/trace"
+    if trace.prefixes == "conversations" and recorded.session is None:
+        detail = "The trace names no conversations."
+        yield FieldError("trace_no_conversations", f"{here}/prefixes", "conversations", "recorded, none", detail)
+    speed, copies = trace.speed or 1.0, trace.copies or 1.0
+    rate_rps = recorded.rate_rps * speed * copies
+    if not 0.0001 <= rate_rps <= 10_000:
+        allowed, detail = "0.0001 to 10000 requests/s", f"The trace would be played at {rate_rps:g} requests/s."
+        yield FieldError("out_of_range", f"{here}/speed", f"{speed:g}", allowed, detail)
+    if recorded.span_s / speed > MAX_SPAN_S:
+        allowed, detail = f"at most {MAX_SPAN_S} s", f"The trace would last {recorded.span_s / speed:,.0f} s."
+        yield FieldError("trace_too_long", f"{here}/speed", f"{speed:g}", allowed, detail)
+    if copies == 1:
+        return
+    rows = recorded.rows * copies
+    if LEAST_ROWS <= rows <= MAX_ROWS:
+        try:
+            rows = len(replayed(recorded, trace, seed if isinstance(seed, int) else 0))
+        except SimulatorError:
+            rows = 0
+    if not LEAST_ROWS <= rows <= MAX_ROWS:
+        allowed, detail = f"{LEAST_ROWS} to {MAX_ROWS} requests", f"The trace would have {rows:,.0f} requests."
+        yield FieldError("out_of_range", f"{here}/copies", f"{copies:g}", allowed, detail)
+
+
 def _trace(data: dict[str, Any], trace: Trace) -> Found:
     if sum(value is not None for value in (trace.builtin, trace.csv, trace.rows)) != 1:
         return
@@ -256,6 +288,9 @@ def _trace(data: dict[str, Any], trace: Trace) -> Found:
         yield FieldError("unknown_id", "/traffic/trace/builtin", show(trace.builtin), names, detail)
         return
     try:
-        yield from trace_sample_errors(data, load_trace(trace))
+        recorded = load_trace(trace)
     except ScenarioInvalid as invalid:
         yield from invalid.errors
+        return
+    yield from trace_sample_errors(data, recorded)
+    yield from _played(recorded, trace, data.get("seed"))

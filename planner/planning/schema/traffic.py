@@ -90,10 +90,28 @@ class Trace(Part):
     builtin: ShortText | None = Field(None, description="A vendored trace: azure-conversation-2023.")
     csv: Annotated[str, Field(max_length=MAX_TRACE_CHARACTERS)] | None = Field(
         None,
-        description="CSV: TIMESTAMP,ContextTokens,GeneratedTokens (Azure), or seconds, prompt and output tokens.",
+        description="CSV: TIMESTAMP,ContextTokens,GeneratedTokens (Azure), or seconds, prompt and output tokens; also "
+        "session (numbers of conversations) and blocks (runs of hashed blocks, 0 14-26).",
     )
     rows: Annotated[tuple[TraceRow, ...], Field(max_length=MAX_TRACE_ROWS), Loose] | None = Field(
         None, description="Rows [arrival in s, prompt tokens, output tokens]; output 0 marks a failed request."
+    )
+    block_tokens: Annotated[int, Range(1, 65_536, "tokens")] | None = Field(
+        None, description="Tokens of a hashed block, where the CSV tells the content of prompts in them (hash_ids)."
+    )
+    prefixes: Literal["recorded", "conversations", "none"] | None = Field(
+        None,
+        description="What prompts share in the replay. Recorded: the hashed blocks of the trace, if it has any; "
+        "conversations: a turn repeats its conversation up to there, if it is long enough; none: nothing. Left out: "
+        "recorded.",
+    )
+    speed: Annotated[float, Range(0.01, 1_000, "times")] | None = Field(
+        None, description="Times as fast as recorded: at 2, gaps and bursts last half as long. Left out: 1."
+    )
+    copies: Annotated[float, Range(0.01, 1_000, "times")] | None = Field(
+        None,
+        description="Times as many requests in the same time: more users alike, with content of their own; below 1, "
+        "some of the conversations. Left out: 1.",
     )
 
 

@@ -14,6 +14,7 @@ from costmodel.steptime import StepTimeTables
 from planner.planning.scheduling import scheduling_fields
 from planner.planning.step_times import scaled, simulator_step_time
 from planner.planning.traffic.load import Load, Mix
+from planner.planning.traffic.replay import fitting_blocks
 from simulator import EngineConfig, EventLog, StepTime, Workload, simulate
 
 FloatArray = npt.NDArray[np.float64]
@@ -50,6 +51,8 @@ class Replica:
             self.tick()
             return True
 
+        if stream.block_hashes is not None:
+            stream = replace(stream, block_hashes=fitting_blocks(stream.block_hashes, self.config.block_size))
         return simulate(self.config, self.step_time, stream, until_ps=until_ps, on_progress=on_progress)
 
     def slowed(self, ratio: float) -> Replica:
@@ -156,7 +159,7 @@ def most_sequences(replica: Replica, mix: Mix) -> float:
 
 def cached_tokens(config: EngineConfig, mix: Mix) -> float:
     """Tokens of a prompt that the closed form takes from the prefix cache."""
-    return float(mix.prefix_tokens if config.enable_prefix_caching else 0)
+    return mix.cached_tokens_mean(config.num_blocks * config.block_size) if config.enable_prefix_caching else 0.0
 
 
 def _sequences_in_pool(config: EngineConfig, mix: Mix) -> float:
@@ -171,12 +174,16 @@ def _sequences_in_pool(config: EngineConfig, mix: Mix) -> float:
 
 def lone_stream(load: Load, count: int = LONE_REQUESTS) -> Workload:
     """Requests of the mix so far apart that none meets another: what an idle replica does, with its one shared
-    prefix cached. Those that need longer than the gap are beyond every target of TTFT and E2E."""
+    prefix cached. Those that need longer than the gap are beyond every target of TTFT and E2E. Of a trace only what no
+    request before had is computed, and the cached context costs nothing: a floor, since no cache finds more."""
     mix = load.mix
     places = ((np.arange(count) + 0.5) * len(mix.prompt_tokens) / count).astype(np.int64)
+    prompt = mix.prompt_tokens[places]
+    if mix.recorded is not None:
+        prompt = np.maximum(1, prompt - mix.reused_tokens[places])
     return Workload(
         arrival_ps=np.arange(count, dtype=np.int64) * LONE_GAP_PS,
-        prompt_tokens=mix.prompt_tokens[places],
+        prompt_tokens=prompt,
         output_tokens=mix.output_tokens[places],
         prefix_group=np.zeros(count, np.int64) if mix.prefix_tokens else None,
         prefix_tokens=np.minimum(mix.prefix_tokens, mix.prompt_tokens[places]) if mix.prefix_tokens else None,

@@ -12,13 +12,15 @@ from costmodel import token_time_mean_context
 from planner.planning.schema import Scenario
 from planner.planning.schema.lengths import Lengths
 from planner.planning.schema.traffic import Constant, Gamma, SharedPrefix, Traffic
+from planner.planning.schema.traffic import Trace as TraceField
+from planner.planning.traffic.block_cache import cached_ratio
 from planner.planning.traffic.lengths import IntArray, ordered_lengths
+from planner.planning.traffic.replay import replayed
 from planner.planning.traffic.trace_source import load_trace
 from planner.planning.traffic.traces import Trace
-from simulator import Workload, cut_to_context, weekly_shape
+from simulator import Workload, cut_to_context, shareable_tokens, weekly_shape
 from simulator.steptime import PS_PER_S
 
-PS_PER_NS = 1_000
 MIX_SAMPLES = 20_000
 MAX_STREAM_S = 2_000_000
 LEAST_STREAM = 500
@@ -30,7 +32,8 @@ USUAL_PEAK_TO_MEAN = {"constant": 1.0, "diurnal": 2.0, "business_hours": 3.0, "w
 class Mix:
     """A sample of the requests: lengths after the cut at max_model_len and max_tokens, in pairs. Means are kept.
 
-    prefix_tokens: length of the shared prefix, 0 without; prefix_groups: how many different ones.
+    prefix_tokens: length of the shared prefix, 0 without; prefix_groups: how many different ones. recorded: a trace's
+    requests with the content that it tells, in place of a shared prefix.
     """
 
     prompt_tokens: IntArray
@@ -38,6 +41,38 @@ class Mix:
     prefix_tokens: int
     prefix_groups: int
     cut_ratio: float
+    recorded: Workload | None = None
+
+    @cached_property
+    def reused_tokens(self) -> IntArray:
+        """Tokens of each prompt that an earlier request had too: its shared prefix, or its recorded beginning."""
+        if self.recorded is None:
+            return np.full(len(self.prompt_tokens), self.prefix_tokens, dtype=np.int64)
+        reused: IntArray = np.minimum(shareable_tokens(self.recorded), self.prompt_tokens)
+        return reused
+
+    @property
+    def shares_prefixes(self) -> bool:
+        """Whether prompts have beginnings in common."""
+        return bool(self.prefix_tokens) if self.recorded is None else bool(self.reused_tokens.any())
+
+    def cached_tokens_mean(self, pool_tokens: int) -> float:
+        """Tokens of a prompt, on average, that are found in a prefix cache of so many tokens."""
+        if self.recorded is None:
+            return float(self.prefix_tokens)
+        return self._found_in(1 << max(1, pool_tokens).bit_length() - 1)
+
+    @cached_property
+    def _found(self) -> dict[int, float]:
+        return {}
+
+    def _found_in(self, pool_tokens: int) -> float:
+        """Of the trace's first blocks, counted out once for each power of two of the pool's size."""
+        if pool_tokens not in self._found:
+            assert self.recorded is not None
+            found = cached_ratio(self.recorded, pool_tokens)
+            self._found[pool_tokens] = found * float(self.prompt_tokens.mean())
+        return self._found[pool_tokens]
 
     @cached_property
     def prompt_tokens_mean(self) -> float:
@@ -82,7 +117,8 @@ class Load:
     """Rates in requests per second: mean over the week, busiest hour, and every hour of the week from Monday 0:00.
 
     gap_shape: gamma shape of the gaps between arrivals (1 is Poisson, infinite is even spacing); with a trace its own
-    arrivals are replayed instead. error_ratio: share of the trace's requests that failed and are not replayed.
+    arrivals are replayed instead, with what its prompts share (mix.recorded). error_ratio: share of the trace's
+    requests that failed and are not replayed.
     """
 
     mean_rps: float
@@ -114,25 +150,27 @@ def scenario_load(scenario: Scenario, max_model_len: int) -> Load:
     week = weekly_shape(traffic.shape.kind, peak_to_mean)
     trace = load_trace(traffic.trace) if traffic.trace else None
     limits = (max_model_len, scenario.engine.max_tokens)
+    played: Workload | None = None
     if trace is not None:
-        peak_rps = _served_rate(trace)
+        assert traffic.trace is not None
+        played = replayed(trace, traffic.trace, scenario.seed)
+        peak_rps = _rate_rps(played)
         mean_rps = peak_rps / peak_to_mean
-        chain: tuple[ChainStep, ...] = _trace_chain(trace, peak_rps, mean_rps, peak_to_mean)
-        mix = _trace_mix(trace, traffic, *limits)
+        chain: tuple[ChainStep, ...] = _trace_chain(trace, traffic.trace, peak_rps, mean_rps, peak_to_mean)
+        mix = _trace_mix(played, *limits)
     else:
         mean_rps, chain = _mean_rate(traffic)
         peak_rps = mean_rps * peak_to_mean
         assert traffic.prompt_tokens is not None
         assert traffic.output_tokens is not None
         mix = _drawn_mix(traffic.prompt_tokens, traffic.output_tokens, _shared_prefix(traffic), scenario.seed, *limits)
-    served = None if trace is None else trace.arrival_ns[trace.served]
     return Load(
         mean_rps=mean_rps,
         peak_rps=peak_rps,
         week_rps=week * mean_rps,
         mix=mix,
         gap_shape=_gap_shape(traffic),
-        trace_arrival_ps=None if served is None else (served - served[0]) * PS_PER_NS,
+        trace_arrival_ps=None if played is None else played.arrival_ps,
         trace=trace,
         error_ratio=0.0 if trace is None else trace.error_ratio,
         seed=scenario.seed,
@@ -154,7 +192,7 @@ def replica_stream(load: Load, rate_rps: float, count: int, *, replicas: int = 1
         own = slice(replica, None, replicas)
         scale = min(load.peak_rps / rate_rps, MAX_STREAM_S * PS_PER_S / float(load.trace_arrival_ps[-1]))
         arrival_ps = np.rint(load.trace_arrival_ps[own] * scale).astype(np.int64)
-        return _workload(load, arrival_ps, load.mix.prompt_tokens[own], load.mix.output_tokens[own], replica)
+        return _replayed_part(load, own, arrival_ps)
     count = min(count, max(LEAST_STREAM, int(MAX_STREAM_S * rate_rps / replicas)))
     rng = np.random.default_rng([load.seed, 1, replica])
     unit_times = np.cumsum(_unit_gaps(load.gap_shape * replicas, count, rng))
@@ -163,6 +201,23 @@ def replica_stream(load: Load, rate_rps: float, count: int, *, replicas: int = 1
     arrival_ps = np.rint(unit_times * gap_s * PS_PER_S).astype(np.int64)
     order = _balanced_order(len(load.mix.prompt_tokens), count, rng)
     return _workload(load, arrival_ps, load.mix.prompt_tokens[order], load.mix.output_tokens[order], replica)
+
+
+def _replayed_part(load: Load, own: slice, arrival_ps: IntArray) -> Workload:
+    """Some requests of a trace with what they share; the last may be cut, and their told content with them."""
+    mix = load.mix
+    prompt, output = mix.prompt_tokens[own], mix.output_tokens[own]
+    recorded = None if mix.recorded is None else mix.recorded.take(own)
+    if recorded is None or recorded.block_hashes is None:
+        return Workload(arrival_ps=arrival_ps, prompt_tokens=prompt, output_tokens=output)
+    told = recorded.recorded_tokens
+    return Workload(
+        arrival_ps=arrival_ps,
+        prompt_tokens=prompt,
+        output_tokens=output,
+        block_hashes=recorded.block_hashes,
+        recorded_tokens=None if told is None else np.minimum(told, prompt + output),
+    )
 
 
 def _workload(load: Load, arrival_ps: IntArray, prompt: IntArray, output: IntArray, replica: int) -> Workload:
@@ -197,10 +252,9 @@ def _gap_shape(traffic: Traffic) -> float:
     return float("inf") if isinstance(traffic.arrival, Constant) else 1.0
 
 
-def _served_rate(trace: Trace) -> float:
-    """Served requests per second of the trace: (n − 1) / span of their arrivals."""
-    served = trace.arrival_ns[trace.served]
-    return float((len(served) - 1) / ((served[-1] - served[0]) / 1e9))
+def _rate_rps(played: Workload) -> float:
+    """Served requests per second of a trace: (n − 1) / span of their arrivals."""
+    return (len(played) - 1) / (float(played.arrival_ps[-1]) / PS_PER_S)
 
 
 @lru_cache(maxsize=16)
@@ -219,11 +273,9 @@ def _shared_prefix(traffic: Traffic) -> SharedPrefix | None:
     return traffic.prefix if isinstance(traffic.prefix, SharedPrefix) else None
 
 
-def _trace_mix(trace: Trace, traffic: Traffic, max_model_len: int, max_tokens: int | None) -> Mix:
-    served = trace.served
-    return _cut(
-        trace.prompt_tokens[served], trace.output_tokens[served], _shared_prefix(traffic), max_model_len, max_tokens
-    )
+def _trace_mix(played: Workload, max_model_len: int, max_tokens: int | None) -> Mix:
+    mix = _cut(played.prompt_tokens, played.output_tokens, None, max_model_len, max_tokens)
+    return mix if played.block_hashes is None else replace(mix, recorded=played)
 
 
 def _cut(
@@ -262,8 +314,15 @@ def _mean_rate(traffic: Traffic) -> tuple[float, tuple[ChainStep, ...]]:
     return mean_rps, tuple(steps)
 
 
-def _trace_chain(trace: Trace, peak_rps: float, mean_rps: float, peak_to_mean: float) -> tuple[ChainStep, ...]:
-    steps = [
+def _trace_chain(
+    trace: Trace, field: TraceField, peak_rps: float, mean_rps: float, peak_to_mean: float
+) -> tuple[ChainStep, ...]:
+    steps = []
+    if field.copies not in (None, 1):
+        steps.append(ChainStep("Requests of the trace", f"× {field.copies:g}", "as asked: in the same time"))
+    if field.speed not in (None, 1):
+        steps.append(ChainStep("Speed of the trace", f"× {field.speed:g}", "as asked: gaps and bursts shorter"))
+    steps += [
         ChainStep(
             "Peak hour",
             f"{peak_rps:.4g} requests/s",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from planner.planning.errors import FieldError, ScenarioInvalid
 from planner.planning.importers import Answers, Chunk, ImportRefused, TraceFile, bytes_source, joined, open_trace
+from planner.planning.traffic.block_cache import chained
+from simulator import BlockHashes
 
 IntArray = npt.NDArray[np.int64]
 
@@ -21,6 +23,7 @@ BACKWARD_RATIO_ROWS = 1_000
 MAX_SPAN_S = 86_400
 MAX_ROWS = 200_000
 MAX_BAD_ROWS_SHOWN = 10
+MAX_BLOCKS = 3_000_000
 
 KNOWN_TABLES = "TIMESTAMP,ContextTokens,GeneratedTokens or timestamp_s,prompt_tokens,output_tokens"
 HARMLESS_DROPS = frozenset({"answered_by_gateway_cache", "not_a_generation", "duplicate_id"})
@@ -44,6 +47,7 @@ _CODES = {
 class Trace:
     """Requests in order of arrival, and what was found while reading them.
 
+    session: number of the conversation, −1: none. blocks: hashed content of the prompts.
     arrival_ns: since the first row. A request with 0 output tokens failed: it counts as an arrival and in error_ratio,
     not in the token means, and is not replayed. rate_rps: arrivals per second, (rows − 1) / span.
     """
@@ -54,6 +58,8 @@ class Trace:
     output_tokens: IntArray
     out_of_order_rows: int = 0
     max_backstep_s: float = 0.0
+    session: IntArray | None = None
+    blocks: BlockHashes | None = None
 
     @property
     def rows(self) -> int:
@@ -88,22 +94,36 @@ class Trace:
         return float(self.output_tokens[self.served].mean())
 
 
-def read_trace_csv(data: bytes | str, *, pointer: str = "/traffic/trace/csv", name: str = "trace") -> Trace:
-    """Read a trace from a table in which numbers without a unit are seconds.
+def read_trace_csv(
+    data: bytes | str, *, pointer: str = "/traffic/trace/csv", name: str = "trace", block_tokens: int | None = None
+) -> Trace:
+    """Read a trace from a table in which numbers without a unit are seconds; block_tokens: of its hashed blocks.
 
     Raises ScenarioInvalid with codes trace_empty, trace_binary, trace_columns, trace_ambiguous, trace_bad_row,
     trace_no_requests, trace_single_row, trace_no_span, trace_clock_backward, trace_too_long, trace_too_many_rows; for
     damage that tables seldom have, with the importers' own codes after "trace_".
     """
     source = bytes_source(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data)
+    answers = Answers(negative_times="reject", block_tokens=None if block_tokens is None else str(block_tokens))
     try:
-        file = open_trace(source, Answers(negative_times="reject"))
+        file = open_trace(source, answers)
         if any(question.answer == "time_unit" for question in file.reading.questions):
-            file = open_trace(source, Answers(negative_times="reject", time_unit="s"))
+            file = open_trace(source, replace(answers, time_unit="s"))
         rows = read_requests(file, pointer)
     except ImportRefused as refused:
         raise refused_trace(refused, pointer) from None
-    return _trace(rows, file.reading.out_of_order_rows, file.reading.max_backstep_ns / NS_PER_S, pointer, name)
+    read = _trace(rows, file.reading.out_of_order_rows, file.reading.max_backstep_ns / NS_PER_S, pointer, name)
+    return _with_content(read, rows, file.reading.block_tokens)
+
+
+def _with_content(trace: Trace, rows: Chunk, block_tokens: int | None) -> Trace:
+    """The trace with its conversations of several turns, and with its hashed blocks."""
+    named = rows.session[rows.session >= 0]
+    session = rows.session if len(np.unique(named)) < len(named) else None
+    if rows.blocks is None or not len(rows.blocks.ids) or block_tokens is None:
+        return replace(trace, session=session)
+    blocks = chained(rows.blocks)
+    return replace(trace, session=session, blocks=BlockHashes(blocks.offsets, blocks.ids, block_tokens))
 
 
 def read_requests(file: TraceFile, pointer: str, *, leave_out_bad_rows: bool = False) -> Chunk:
@@ -113,11 +133,15 @@ def read_requests(file: TraceFile, pointer: str, *, leave_out_bad_rows: bool = F
         _fail("trace_columns", pointer, file.layout.title, KNOWN_TABLES, "The file does not hold single requests.")
     problems = file.reading.problems
     chunks: list[Chunk] = []
-    rows = 0
+    rows = blocks = 0
     try:
         for chunk in file.chunks():
             chunks.append(chunk)
             rows += len(chunk)
+            blocks += 0 if chunk.blocks is None else len(chunk.blocks.ids)
+            if blocks > MAX_BLOCKS:
+                allowed = f"at most {MAX_BLOCKS:,} hashed blocks"
+                _fail("trace_too_many_blocks", pointer, f"{blocks:,}", allowed, "The trace tells too much content.")
             if rows > MAX_ROWS:
                 allowed = f"at most {MAX_ROWS} rows"
                 _fail("trace_too_many_rows", pointer, f"more than {MAX_ROWS} rows", allowed, "The trace is too long.")
@@ -159,6 +183,13 @@ def trace_from_rows(rows: Sequence[tuple[int, int, int]], *, pointer: str, name:
     order = np.argsort(times, kind="stable")
     prompt, output = (np.array([row[place] for row in rows], dtype=np.int64)[order] for place in (1, 2))
     return _judged(times[order], prompt, output, backward, backstep_s, pointer, name)
+
+
+def recorded_trace(rows: Chunk, block_tokens: int | None, name: str = "trace") -> Trace:
+    """Rows as a trace with all the content that they tell, not judged yet."""
+    output = np.where(rows.failed, 0, rows.output_tokens)
+    trace = Trace(name, rows.arrival_ns - rows.arrival_ns[0], rows.prompt_tokens, output)
+    return _with_content(trace, rows, block_tokens)
 
 
 def _trace(rows: Chunk, backward: int, backstep_s: float, pointer: str, name: str) -> Trace:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
 import numpy as np
 import numpy.typing as npt
 
 from planner.planning.importers import Blocks, Chunk
+from planner.planning.traffic.block_cache import BlockCache
 from planner.planning.traffic_profile.arrivals import NS_PER_S
 
 IntArray = npt.NDArray[np.int64]
@@ -98,7 +97,7 @@ class PrefixCounter:
 
     def __init__(self, block_tokens: int) -> None:
         self._block_tokens = block_tokens
-        self._caches: list[OrderedDict[int, None]] = [OrderedDict() for _ in CACHE_TOKENS]
+        self._caches = [BlockCache(None if size is None else size // block_tokens) for size in CACHE_TOKENS]
         self._hit_tokens = [0] * len(CACHE_TOKENS)
         self._hit_blocks = self._blocks = self._tokens = self._rows = 0
         self._leading: dict[tuple[int, ...], int] = {}
@@ -119,15 +118,10 @@ class PrefixCounter:
         self._blocks += len(ids)
         self._tokens += prompt_tokens
         for place, (cache, size) in enumerate(zip(self._caches, CACHE_TOKENS, strict=True)):
-            run = next((i for i, block in enumerate(ids) if block not in cache), len(ids))
+            run = cache.look_up(ids)
             self._hit_tokens[place] += min(run * self._block_tokens, max(0, prompt_tokens - 1))
             if size is None:
                 self._hit_blocks += run
-            for block in reversed(ids):  # the head of a prompt is the last to go
-                cache[block] = None
-                cache.move_to_end(block)
-            while size is not None and len(cache) * self._block_tokens > size:
-                cache.popitem(last=False)
         for length in range(1, min(len(ids), LEADING_BLOCKS) + 1):
             head = tuple(ids[:length])
             if length > 1 and head[:-1] not in self._leading:

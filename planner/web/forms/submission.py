@@ -11,7 +11,7 @@ from planner import planning
 from planner.planning import FieldError, OwnCatalog, Scenario, ScenarioInvalid
 from planner.web.forms.errors import Problem, problems
 from planner.web.forms.sections import items
-from planner.web.forms.values import BY_GPU, DEFAULT_WAYS, TRACE, Values, compact_api_rows, counted, first
+from planner.web.forms.values import BY_GPU, DEFAULT_WAYS, PLAYED, TRACE, Values, compact_api_rows, counted, first
 
 FIX = "use"
 TraceOf = Callable[[str], Mapping[str, Any] | None]
@@ -76,7 +76,9 @@ def _put_trace(document: dict[str, Any], values: Values, trace_of: TraceOf) -> F
     if trace is None:
         detail = "This trace is gone; choose another." if reference else "Choose a trace, or upload one."
         return FieldError("missing", "/traffic/trace", reference, "a trace of the team", detail)
-    document.setdefault("traffic", {})["trace"] = dict(trace)
+    traffic = document.setdefault("traffic", {})
+    recorded = {name: value for name, value in trace.items() if name not in PLAYED}
+    traffic["trace"] = {**recorded, **(traffic.get("trace") or {})}
     return None
 
 

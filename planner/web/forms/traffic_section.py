@@ -67,7 +67,12 @@ TRAFFIC = Section(
             chain=True,
         ),
         Group(
-            (Item("traffic.trace", "Recorded requests", "trace", wide=True),),
+            (
+                Item("traffic.trace", "Recorded requests", "trace", wide=True),
+                Item("traffic.trace.prefixes", "What prompts share", optional=True),
+                Item("traffic.trace.copies", "Times as many requests", optional=True),
+                Item("traffic.trace.speed", "Times as fast", optional=True),
+            ),
             title="Recorded requests",
             ways=("trace",),
         ),

@@ -18,6 +18,8 @@ DEFAULT_KINDS = {
 }
 DEFAULT_WAYS = {"way.model": "id", "way.traffic": "rate"}
 TRACE = "traffic.trace"
+PLAYED = ("prefixes", "copies", "speed")
+"""Fields of a scenario's trace that say how it is replayed."""
 KEPT_TRACE, BUILTIN_TRACE, TEAM_TRACE = "kept", "builtin:", "trace:"
 """What the field of the trace holds: the scenario's own, a vendored one by id, one of the team's by id. Never rows."""
 
@@ -40,6 +42,8 @@ def _flat(prefix: str, node: Any) -> Iterator[tuple[str, list[str]]]:
             yield path, [json.dumps(value, indent=2)]
         elif path == TRACE:
             yield path, [f"{BUILTIN_TRACE}{value['builtin']}" if value.get("builtin") else KEPT_TRACE]
+            played = {name: value[name] for name in PLAYED if value.get(name) is not None}
+            yield from ((f"{path}.{name}", _texts(how)) for name, how in played.items())
         elif isinstance(value, Mapping):
             yield from _flat(f"{path}.", value)
         elif path == "api.alternatives":

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from planner.datasets import services
 from planner.datasets.models import Trace, TraceUpload, UploadPart
-from planner.datasets.selectors import trace_csv
+from planner.datasets.selectors import trace_fields
 from planner.datasets.services import (
     UploadRefused,
     upload_add,
@@ -41,15 +41,15 @@ def test_parts_of_any_size_make_the_file(user):
     done = upload_confirm(upload=upload, answers=Answers())
     assert done.is_new
     assert done.trace.requests == 3
-    assert trace_csv(done.trace).splitlines()[1:3] == ["0.000000000,374,44", "4.314579000,396,109"]
+    assert trace_fields(done.trace)["csv"].splitlines()[1:3] == ["0.000000000,374,44", "4.314579000,396,109"]
     assert not TraceUpload.objects.exists()
     assert not UploadPart.objects.exists()
 
 
 def test_the_requests_of_a_trace_are_a_scenarios_trace(user):
     trace = make_trace(user, "".join(f"{i},200,50\n" for i in range(40)).encode())
-    traffic = {"trace": {"csv": trace_csv(trace)}, "shape": {"kind": "constant"}}
-    assert parse_scenario(scenario_dict(traffic=traffic)).traffic.trace.csv == trace_csv(trace)
+    traffic = {"trace": trace_fields(trace), "shape": {"kind": "constant"}}
+    assert parse_scenario(scenario_dict(traffic=traffic)).traffic.trace.csv == trace_fields(trace)["csv"]
 
 
 def test_the_same_file_twice_is_one_import(user):
@@ -117,7 +117,7 @@ def test_what_cannot_be_kept_leaves_the_upload(user, data, code):
 
 def test_nothing_of_people_is_stored(user):
     trace = upload_confirm(upload=make_upload(user, samples.LITELLM.encode()), answers=Answers()).trace
-    kept = json.dumps(trace.inspection) + (trace_csv(trace) or "")
+    kept = json.dumps(trace.inspection) + (trace_fields(trace) or {"csv": ""})["csv"]
     for secret in ("sk-secret", "ann@example.org", "bob@example.org"):
         assert secret not in kept
 
@@ -125,5 +125,5 @@ def test_nothing_of_people_is_stored(user):
 def test_a_trace_longer_than_a_scenario_takes_keeps_its_profile(user, monkeypatch):
     monkeypatch.setattr("planner.planning.traffic.traces.MAX_ROWS", 1)
     trace = make_trace(user)
-    assert trace_csv(trace) is None
+    assert trace_fields(trace) is None
     assert trace.inspection["profile"]["requests"] == 2
