@@ -57,6 +57,7 @@ from costmodel.pricing.selfhost_cost import (
     split_usd_per_mtok,
     usd_per_mtok_at,
 )
+from costmodel.pricing.terms import BillingMode
 from costmodel.steptime import StepTimeTables, decode_floor_s, prefill_floor_s, step_time_parts, step_time_tables
 from costmodel.steptime.coverage import Coverage, coverage
 
@@ -66,6 +67,7 @@ __all__ = [
     "ApiPrice",
     "ApiTraffic",
     "AttentionGroup",
+    "BillingMode",
     "BreakEven",
     "Catalog",
     "CostIdentity",

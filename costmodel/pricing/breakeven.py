@@ -147,7 +147,7 @@ def break_even(stairs: Staircase, usd_per_request: Number) -> BreakEven:
     total = 2 * (last - first) + 1
     places = range(total) if total <= CROSSINGS_SHOWN else [*range(CROSSINGS_SHOWN - 1), total - 1]
     crossings = tuple(_crossing(stairs, usd, first, place) for place in places)
-    return BreakEven(crossings, total, never=False, always=False, sentence=_sentence(crossings, total))
+    return BreakEven(crossings, total, never=False, always=False, sentence=crossings_sentence(crossings, total))
 
 
 def break_even_curve(
@@ -210,7 +210,8 @@ def _point(stairs: Staircase, apis: Sequence[Fraction], mean_rps: Fraction, *, s
     )
 
 
-def _sentence(crossings: Sequence[Crossing], total: int) -> str:
+def crossings_sentence(crossings: Sequence[Crossing], total: int) -> str:
+    """From where on self-hosting is cheaper, in words; the last crossing is one above which it stays so."""
     first, last = crossings[0], crossings[-1]
     if total == 1:
         return f"The API is cheaper below {_volume(first)}, self-hosting above."

@@ -9,16 +9,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from costmodel.pricing.money import Number, exact
 
 SECONDS_PER_HOUR = 3600
-
-
-def always_on_hours(needed: Sequence[int]) -> Fraction:
-    """Replica-hours of a week when the replicas of the busiest hour stay on."""
-    return Fraction(max(needed) * len(needed))
 
 
 def scheduled_hours(needed: Sequence[int], ready_s: Number) -> Fraction:
@@ -28,7 +23,7 @@ def scheduled_hours(needed: Sequence[int], ready_s: Number) -> Fraction:
     """
     lead = exact(ready_s) / SECONDS_PER_HOUR
     starts = sum(max(0, after - now) for now, after in _neighbours(needed))
-    return sum(needed, Fraction(0)) + starts * lead
+    return sum(needed) + starts * lead
 
 
 def _neighbours(needed: Sequence[int]) -> list[tuple[int, int]]:
@@ -113,19 +108,30 @@ def cheapest_commitment(
     """
     hourly, fixed = exact(usd_per_hour), exact(committed_usd_per_hour)
     hours, month, lead = len(needed), exact(hours_per_month), exact(ready_s) / SECONDS_PER_HOUR
-    used = [sum(1 for count in needed if count >= place) for place in range(1, max(needed) + 1)]
-    starts = [0] * len(used)
-    for now, after in _neighbours(needed):
-        for place in range(now, after):
-            starts[place] += 1
-    by_hour = [hourly * (count + started * lead) for count, started in zip(used, starts, strict=True)]
-    saved = [cost - fixed * hours for cost in by_hour]
-    gains = list(accumulate(saved, initial=Fraction(0)))
-    committed = gains.index(max(gains))
-    idle = sum(hours - count for count in used[:committed])
+    levels = [_level(needed, below, upto, hourly, lead) for below, upto in pairwise(sorted({0, *needed}))]
+    gains = [Fraction(0), *accumulate(level.replicas * (level.by_hour_usd - fixed * hours) for level in levels)]
+    best = gains.index(max(gains))
+    committed = sum(level.replicas for level in levels[:best])
+    idle = sum(level.replicas * (hours - level.used) for level in levels[:best])
+    by_hour = sum((level.replicas * level.by_hour_usd for level in levels[best:]), Fraction(0))
     return Commitment(
         committed=committed,
         committed_usd=committed * fixed * month,
-        by_hour_usd=sum(by_hour[committed:], Fraction(0)) / hours * month,
+        by_hour_usd=by_hour / hours * month,
         unused_ratio=idle / (committed * hours) if committed else 0.0,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """Replicas that are needed and started in the same hours. by_hour_usd: of one of them, a week by the hour."""
+
+    replicas: int
+    used: int
+    by_hour_usd: Fraction
+
+
+def _level(needed: Sequence[int], below: int, upto: int, hourly: Fraction, lead: Fraction) -> _Level:
+    used = sum(count >= upto for count in needed)
+    starts = sum(now <= below and after >= upto for now, after in _neighbours(needed))
+    return _Level(upto - below, used, hourly * (used + starts * lead))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
@@ -20,7 +21,6 @@ from costmodel.pricing.money import (
 )
 
 OUTPUT_TO_INPUT_COST_RATIO = 4  # convention of the GKE Inference Quickstart, see split_usd_per_mtok
-BillingMode = Literal["always_on", "scale_to_zero"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,30 +105,76 @@ def self_host_cost(
         raise ValueError("prices, replicas and tokens must not be negative, and a replica has at least one GPU")
     counts = {"Serving GPUs": serving_replicas, "Spare GPUs": spare_replicas}
     shown = [(label, replicas) for label, replicas in counts.items() if replicas or label == "Serving GPUs"]
-    cents = split_to_cents([to_decimal(replicas * gpus_per_replica * hours * price) for _, replicas in shown])
-    lines = tuple(
-        CostLine(
-            label=label,
-            quantity=to_decimal(replicas * gpus_per_replica * hours),
-            unit="GPU-hour",
-            usd_per_unit=to_decimal(price),
-            usd_per_month=usd,
-            basis=f"{counted(replicas, 'replica')} x {counted(gpus_per_replica, 'GPU')} x {to_decimal(hours):f} h",
-        )
-        for (label, replicas), usd in zip(shown, cents, strict=True)
+    return hour_lines_cost(
+        [
+            HourLine(
+                label=label,
+                gpu_hours=replicas * gpus_per_replica * hours,
+                usd_per_gpu_hour=price,
+                basis=f"{counted(replicas, 'replica')} x {counted(gpus_per_replica, 'GPU')} x {to_decimal(hours):f} h",
+            )
+            for label, replicas in shown
+        ],
+        usd_per_replica_hour=gpus_per_replica * price,
+        gpus_per_replica=gpus_per_replica,
+        replicas=serving_replicas + spare_replicas,
+        input_tokens_per_month=tokens_in,
+        output_tokens_per_month=tokens_out,
+        busy_ratio=busy_ratio,
     )
-    replicas = serving_replicas + spare_replicas
-    bill = replicas * gpus_per_replica * hours * price
-    allocation = _per_mtok(bill, tokens_in + tokens_out)
+
+
+@dataclass(frozen=True, slots=True)
+class HourLine:
+    """GPU-hours of a month at one price, exact."""
+
+    label: str
+    gpu_hours: Fraction
+    usd_per_gpu_hour: Fraction
+    basis: str
+
+
+def hour_lines_cost(
+    hour_lines: Sequence[HourLine],
+    *,
+    usd_per_replica_hour: Number,
+    gpus_per_replica: int,
+    replicas: int,
+    input_tokens_per_month: Number,
+    output_tokens_per_month: Number,
+    busy_ratio: Number | None = None,
+    elsewhere: CostLine | None = None,
+) -> SelfHostCost:
+    """Cost of a fleet by the hours that it is paid. replicas: the most that are on at once. elsewhere: what others
+    bill for the part of the load that comes while the fleet is closed, exact; its cents are taken in."""
+    tokens_in, tokens_out = exact(input_tokens_per_month), exact(output_tokens_per_month)
+    amounts = [line.gpu_hours * line.usd_per_gpu_hour for line in hour_lines]
+    if elsewhere is not None:
+        amounts.append(exact(elsewhere.usd_per_month))
+    cents = split_to_cents([to_decimal(amount) for amount in amounts])
+    lines = [
+        CostLine(
+            label=line.label,
+            quantity=to_decimal(line.gpu_hours),
+            unit="GPU-hour",
+            usd_per_unit=to_decimal(line.usd_per_gpu_hour),
+            usd_per_month=usd,
+            basis=line.basis,
+        )
+        for line, usd in zip(hour_lines, cents, strict=False)
+    ]
+    if elsewhere is not None:
+        lines.append(replace(elsewhere, usd_per_month=cents[-1]))
+    bill = sum(amounts, Fraction(0))
     return SelfHostCost(
-        lines=lines,
+        lines=tuple(lines),
         usd_per_month=to_cents(to_decimal(bill)),
         exact_usd_per_month=to_decimal(bill),
-        usd_per_replica_hour=to_decimal(gpus_per_replica * price),
+        usd_per_replica_hour=to_decimal(usd_per_replica_hour),
         replicas=replicas,
         gpus=replicas * gpus_per_replica,
         usd_per_mtok=split_usd_per_mtok(to_decimal(bill), tokens_in, tokens_out),
-        allocation_usd_per_mtok=allocation,
+        allocation_usd_per_mtok=_per_mtok(bill, tokens_in + tokens_out),
         usage_usd_per_mtok=None if busy_ratio is None else _per_mtok(bill * _share(busy_ratio), tokens_in + tokens_out),
     )
 
@@ -162,15 +208,18 @@ def cost_identity(
     replicas: int,
     tokens_per_month: Number,
     hours_per_month: Number = HOURS_PER_MONTH,
+    paid_replica_hours: Number | None = None,
 ) -> CostIdentity:
     """The identity for a fleet of so many paid replicas; tokens in the same sense (output or total) on both sides.
 
+    paid_replica_hours: of a fleet that is not paid all hours; the price is then the mean of an hour paid.
     Raises ValueError when the capacity is not above zero.
     """
     capacity, price, tokens = exact(slo_tokens_per_replica_hour), exact(usd_per_replica_hour), exact(tokens_per_month)
     if capacity <= 0 or replicas < 1:
         raise ValueError("the identity needs at least one replica that can serve tokens within the SLOs")
-    utilisation = tokens / (capacity * replicas * checked_hours(hours_per_month))
+    paid = replicas * checked_hours(hours_per_month) if paid_replica_hours is None else exact(paid_replica_hours)
+    utilisation = tokens / (capacity * paid)
     return CostIdentity(
         usd_per_replica_hour=to_decimal(price),
         slo_tokens_per_replica_hour=to_decimal(capacity),
@@ -184,7 +233,9 @@ def usd_per_mtok_at(usd_per_hour: Number, tokens_per_hour: Number, utilisation_r
     return _per_mtok(exact(usd_per_hour), exact(tokens_per_hour) * exact(utilisation_ratio))
 
 
-def paid_hours_per_month(hours_per_month: Number, mode: BillingMode, *, active_ratio: Number = 1) -> Decimal:
+def paid_hours_per_month(
+    hours_per_month: Number, mode: Literal["always_on", "scale_to_zero"], *, active_ratio: Number = 1
+) -> Decimal:
     """Hours of a GPU that are paid. A GPU that is always on is paid for idle hours too: utilisation does not discount
     the bill. Only with scale to zero is `active_ratio`, the share of hours with the GPU held, a factor."""
     hours = checked_hours(hours_per_month)

@@ -93,7 +93,7 @@ class RunVerdict(Wire):
     """The answer of a report."""
 
     sentence: str
-    choice: Literal["self_host", "api", "self_host_only", "none"]
+    choice: Literal["self_host", "api", "hybrid", "self_host_only", "none"]
 
 
 class EndedRun(Wire):

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from costmodel import break_even
 from costmodel.pricing.money import exact
 from planner.planning.money.bills import Hosted, cheapest, hosted_bills, monthly_tokens
-from planner.planning.money.break_even import against_row, stairs_of
+from planner.planning.money.break_even import against_row, break_even_against
 from planner.planning.money.further import further_of
+from planner.planning.money.hybrid import find_split
+from planner.planning.money.operation import billing_sentence
 from planner.planning.report.estimate_cells import flat_row
 from planner.planning.report.estimate_rows import assumptions, option_row
 from planner.planning.report.plain import plain
@@ -31,6 +32,8 @@ from planner.planning.search.options import Option, fleet_usd, option_of, prefer
 from planner.planning.traffic.picture import traffic_picture
 
 METHOD = "closed_form"
+EDGES_OF_CELLS = 40
+"""Steps of the week that break-even looks at where the fleet is not always on; cells have no time for more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,9 +110,14 @@ def _estimate(
     job = _changed(make_job(scenario, lambda: None), load_ratio, output_ratio)
     gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
     hosted = hosted_bills(scenario, job.load)
+    against = cheapest(hosted)
     setups = [setup for gpu in gpus for setup in setups_of(job, gpu)]
-    options = _worth_trying(job, setups) if only_best else [option_of(job, prepare(job, setup)) for setup in setups]
-    return Estimate(job, gpus, hosted, tuple(options), _best(options), cheapest(hosted))
+    options = (
+        _worth_trying(job, setups, against)
+        if only_best
+        else [option_of(job, prepare(job, setup), against) for setup in setups]
+    )
+    return Estimate(job, gpus, hosted, tuple(options), _best(options), against)
 
 
 def _changed(job: Job, load_ratio: float, output_ratio: float) -> Job:
@@ -119,18 +127,19 @@ def _changed(job: Job, load_ratio: float, output_ratio: float) -> Job:
     return replace(job, load=replace(load, mix=load.mix.stretched(output_ratio=output_ratio)))
 
 
-def _worth_trying(job: Job, setups: Sequence[Setup]) -> list[Option]:
+def _worth_trying(job: Job, setups: Sequence[Setup], against: Hosted | None) -> list[Option]:
     """Candidates from the cheapest replica upwards, until one replica and the spares cost more than the best fleet so
-    far: no later one can be the best. All of them where none meets the targets."""
+    far: no later one can be the best. All of them where none meets the targets, or not every hour is paid."""
     options, least = [], None
+    all_hours = job.scenario.billing.mode == "always_on"
 
     def floor(setup: Setup) -> Fraction:
         return fleet_usd(job, setup.gpu, setup.layout.gpus, 1)
 
     for setup in sorted(setups, key=floor):
-        if least is not None and floor(setup) > least:
+        if all_hours and least is not None and floor(setup) > least:
             break
-        option = option_of(job, prepare(job, setup))
+        option = option_of(job, prepare(job, setup), against)
         options.append(option)
         if option.bill is not None:
             cost = exact(option.bill.cost.exact_usd_per_month)
@@ -155,10 +164,14 @@ def _verdict(found: Estimate) -> dict[str, Any]:
     assert best.size is not None
     assert best.bill is not None
     size, bill, more = best.size, best.bill, further_of(job.scenario)
+    split = find_split(
+        job.scenario, job.load, best.candidate.gpu, bill, found.against,
+        gpus_per_replica=best.candidate.gpus_per_replica, low_rps=size.low_rps, high_rps=size.high_rps,
+    )  # fmt: skip
     said = verdict(
-        job.scenario, job.load, best.candidate, size.serving, bill, found.against, estimated=True, further=more
+        job.load, best.candidate, size.serving, bill, found.against, estimated=True, further=more, split=split
     )
-    return with_detail(said, gone)
+    return with_detail(said, billing_sentence(bill), gone)
 
 
 def _break_even(found: Estimate) -> dict[str, Any] | None:
@@ -166,7 +179,6 @@ def _break_even(found: Estimate) -> dict[str, Any] | None:
     best, against, job = found.best, found.against, found.job
     if best is None or against is None:
         return None
-    assert best.size is not None
     assert best.bill is not None
-    stairs = stairs_of(job.scenario, job.load, best.bill.cost.usd_per_replica_hour, best.size.mid_rps)
-    return against_row(against, break_even(stairs, against.bill.usd_per_request))
+    crossed = break_even_against(job.scenario, job.load, best.bill, against, edges_shown=EDGES_OF_CELLS)
+    return against_row(against, crossed)

@@ -9,11 +9,11 @@ from typing import Any
 from costmodel.pricing.money import exact
 from planner.planning.advice.section import advice_section
 from planner.planning.money.bills import FleetBill, Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
-from planner.planning.money.break_even import break_even_section, stairs_of
+from planner.planning.money.break_even import break_even_section
 from planner.planning.money.further import further_of
 from planner.planning.money.horizon import horizon_section
-from planner.planning.money.hybrid import hybrid_section
-from planner.planning.money.operation import operation_rows, operation_sentence
+from planner.planning.money.hybrid import find_split, hybrid_section
+from planner.planning.money.operation import billing_row, billing_sentence, operation_rows, operation_sentence
 from planner.planning.money.sensitivity import Base, sensitivity
 from planner.planning.progress import OnProgress, Teller
 from planner.planning.report.estimate_rows import unsimulated_row
@@ -70,7 +70,7 @@ def plan(
     job = make_job(scenario, teller.tick)
     gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
     hosted = hosted_bills(scenario, job.load)
-    answers = _search(job, gpus, teller)
+    answers = _search(job, gpus, cheapest(hosted), teller)
     best = _cheapest_fleet(answers)
     if best is None:
         report = _without_fleet(job, gpus, hosted, answers)
@@ -94,17 +94,20 @@ class Answer:
     option: Option | None = None
 
 
-def _search(job: Job, gpus: Sequence[Gpu], teller: Teller) -> list[Answer]:
+def _search(job: Job, gpus: Sequence[Gpu], against: Hosted | None, teller: Teller) -> list[Answer]:
     setups = [setup for gpu in gpus for setup in setups_of(job, gpu)]
     if len(setups) <= SIMULATED_WHOLE:
-        return [_simulated(job, prepare(job, setup), teller, done, len(setups)) for done, setup in enumerate(setups)]
+        return [
+            _simulated(job, prepare(job, setup), against, teller, done, len(setups))
+            for done, setup in enumerate(setups)
+        ]
     teller.say(0.0, f"Looking at {len(setups)} candidates by the closed form")
-    options = [_looked_at(job, setup) for setup in setups]
+    options = [_looked_at(job, setup, against) for setup in setups]
     order = Order(job, options)
     found: dict[int, Answer] = {}
     likely = max(1, min(len(options), 2 * SIMULATED_LEAST))
     for place in order:
-        answer = _simulated(job, replace(options[place].candidate, reason=None), teller, len(found), likely)
+        answer = _simulated(job, replace(options[place].candidate, reason=None), against, teller, len(found), likely)
         found[place] = answer
         if answer.bill is not None:
             order.found(exact(answer.bill.cost.exact_usd_per_month))
@@ -114,21 +117,21 @@ def _search(job: Job, gpus: Sequence[Gpu], teller: Teller) -> list[Answer]:
     ]
 
 
-def _looked_at(job: Job, setup: Setup) -> Option:
+def _looked_at(job: Job, setup: Setup, against: Hosted | None) -> Option:
     job.tick()
-    return option_of(job, prepare(job, setup))
+    return option_of(job, prepare(job, setup), against)
 
 
-def _simulated(job: Job, prepared: Candidate, teller: Teller, done: int, of: int) -> Answer:
+def _simulated(job: Job, prepared: Candidate, against: Hosted | None, teller: Teller, done: int, of: int) -> Answer:
     count = f"{done + 1} of {of}" if done < of else f"{done + 1}"
     teller.say(SEARCH_SHARE * min(1.0, done / of), f"Sizing {prepared.name}, {count}")
     candidate = simulated(job, prepared)
-    answer = _priced(job, candidate, sized(job, candidate) if candidate.feasible else None)
+    answer = _priced(job, candidate, sized(job, candidate) if candidate.feasible else None, against)
     teller.rows.append(plain(_row(job, answer)))
     return answer
 
 
-def _priced(job: Job, candidate: Candidate, size: Sized | None) -> Answer:
+def _priced(job: Job, candidate: Candidate, size: Sized | None, against: Hosted | None) -> Answer:
     if size is None:
         return Answer(candidate)
     bill = fleet_bill(
@@ -138,8 +141,12 @@ def _priced(job: Job, candidate: Candidate, size: Sized | None) -> Answer:
         size,
         gpus_per_replica=candidate.gpus_per_replica,
         capacity_rps=size.capacity_rps,
+        targets=job.targets,
+        against=against,
     )
-    reason = constraint_reason(job.scenario, candidate.gpus_per_replica, size.serving, size.capacity_rps, bill)
+    reason = constraint_reason(
+        job.scenario, candidate.gpu, candidate.gpus_per_replica, size.serving, size.capacity_rps, bill
+    )
     if reason is not None:
         return Answer(replace(candidate, reason=reason))
     return Answer(candidate, size, bill)
@@ -204,7 +211,8 @@ def _with_fleet(
     scenario, load = job.scenario, job.load
     candidate = best.candidate
     size = sized_by_simulation(job, candidate)
-    answer = _priced(job, candidate, size)
+    against = cheapest(hosted)
+    answer = _priced(job, candidate, size, against)
     bill = answer.bill
     assert bill is not None
     assert candidate.deployment is not None
@@ -212,7 +220,6 @@ def _with_fleet(
     answers = [answer if a.candidate is candidate else a for a in answers]
     teller.say(0.95, "Load curves and break-even")
     tokens = monthly_tokens(load, scenario.billing.hours_per_month)
-    against = cheapest(hosted)
     base = None
     if against is not None:
         slow_serves = size.low_rps > 0
@@ -223,27 +230,34 @@ def _with_fleet(
             against,
             candidate.replica,
             size.capacity_rps,
-            size.serving,
             job.targets.step_limit_ms,
             slow_serves,
         )
-    stairs = stairs_of(scenario, load, bill.cost.usd_per_replica_hour, size.capacity_rps)
     notes = notes_of(job, gpus, [candidate])
     operation = operation_rows(job, size, bill, against)
-    shown_load, unsure = load_section(job, size), uncertainty_section(job, size, bill, against)
-    said = verdict(scenario, load, candidate, size.serving, bill, against, further=further_of(scenario))
+    split = find_split(
+        scenario, load, candidate.gpu, bill, against, gpus_per_replica=candidate.gpus_per_replica,
+        low_rps=size.low_rps, high_rps=size.high_rps,
+    )  # fmt: skip
+    chosen = split if split is not None and split.is_verdict else None
+    shown_load, unsure = load_section(job, size), uncertainty_section(job, size, bill, against, chosen)
+    turns = unsure["verdict_flip_probability_ratio"]
+    said = verdict(
+        load, candidate, size.serving, bill, against, further=further_of(scenario), split=split,
+        split_ratio=None if turns is None else 1 - turns,
+    )  # fmt: skip
     otherwise = operation_sentence(operation, said["choice"])
     gone, formats = withdrawn_sentence(hosted), precision_sentence(candidate, job.model.native_weight_dtype)
     sure = sure_sentence(unsure["replicas"], size.serving)
     return _common(job, hosted, answers, candidate.id) | {
-        "verdict": with_detail(said, formats, gone, otherwise, sure),
+        "verdict": with_detail(said, billing_sentence(bill), formats, gone, otherwise, sure),
         "recommended": _recommended(scenario, size, bill),
         "slo": slo_rows(size),
         "load": shown_load,
         "memory": memory_section(load, candidate),
         "cost": cost_section(bill, tokens.input, tokens.output),
-        "break_even": break_even_section(load, stairs, hosted),
-        "hybrid": hybrid_section(job, size, bill, against),
+        "break_even": break_even_section(scenario, load, bill, hosted),
+        "hybrid": hybrid_section(split),
         "operation": operation,
         "horizon": horizon_section(job, size, bill, against),
         "curves": curve_rows(job, size),
@@ -264,9 +278,10 @@ def _recommended(scenario: Scenario, size: Sized, bill: FleetBill) -> dict[str, 
         "gpu": candidate.gpu.accelerator.id,
         **layout_row(candidate.layout),
         "serving_replicas": size.serving,
-        "spare_replicas": scenario.billing.spare_replicas,
+        "spare_replicas": bill.running.terms.spare_replicas,
         "replicas": bill.cost.replicas,
         "gpus": bill.cost.gpus,
+        "billing": billing_row(bill),
         "engine": engine_settings(scenario, candidate.deployment),
         "commands": engine_commands(scenario, candidate.deployment),
     }

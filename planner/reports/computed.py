@@ -148,7 +148,8 @@ def candidate_cost_how(row: Mapping[str, Any], hours: float | None) -> How | Non
     steps = [("GPUs, spares included", gpu_hours)]
     gpus = row["gpus"] * hours * price
     if abs(gpus - cost["mid"]) > 0.5:
-        steps.append(("Other lines", usd_text(cost["mid"] - gpus)))
+        label = "Other lines" if cost["mid"] > gpus else "Hours not paid, or at less"
+        steps.append((label, usd_text(cost["mid"] - gpus)))
     steps.append(("A month", usd_text(cost["mid"])))
     return How(f"how-cost-{row['id'].replace('/', '-')}", "Cost of a month", tuple(steps))
 

@@ -52,6 +52,15 @@ def _summary(book: Book, report: Mapping[str, Any], host: Hosting | None) -> Non
     sheet.set_column(0, 0, 30)
     sheet.set_column(1, 1, 100)
     rows = [("Verdict", verdict["sentence"]), ("In detail", verdict["detail"])]
+    if split := verdict.get("hybrid"):
+        saving, sure = split["saving_usd_per_month"], split["probability_ratio"]
+        rows += [
+            ("Split: replicas of our own", f"{split['replicas']}, {split['gpus']} GPUs, without spares"),
+            ("Split: requests they serve", f"{split['self_hosted_ratio']:.1%}"),
+            ("Split: USD per month", f"{split['usd_per_month']:,.2f}"),
+            ("Split: saving, USD per month", f"{saving['mid']:,.2f} ({saving['low']:,.2f} to {saving['high']:,.2f})"),
+            ("Split: cheapest with probability", "" if sure is None else f"{sure:.0%}"),
+        ]
     if fleet is not None:
         rows.append(("Recommended", f"{fleet['replicas']} × {fleet['candidate']}, {fleet['gpus']} GPUs"))
         rows += [(f"Start with {name}", command) for name, command in fleet["commands"].items()]

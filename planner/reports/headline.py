@@ -7,7 +7,17 @@ from typing import Any
 
 from planner.reports import computed, names
 from planner.reports.marks import Scale, mark, scale_over
-from planner.reports.numbers import DASH, between, number, range_text, requests_per_s, tidy, unit_price, usd
+from planner.reports.numbers import (
+    DASH,
+    between,
+    number,
+    percent,
+    range_text,
+    requests_per_s,
+    tidy,
+    unit_price,
+    usd,
+)
 from planner.reports.parts import Figure, How
 
 Report = Mapping[str, Any]
@@ -18,7 +28,7 @@ _EMPHASIS = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9%)]\.) (?=[A-Z0-9])")
 _NOTHING = re.compile(r"(\bNo candidate\b)")
-_CLASSES = {"self_host": "", "self_host_only": "", "api": "api", "none": "none"}
+_CLASSES = {"self_host": "", "self_host_only": "", "api": "api", "hybrid": "", "none": "none"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,9 @@ def figures(report: Report) -> tuple[Figure, ...]:
         out.append(_self_host(report, cost, scale))
     if bill:
         out.append(_api(bill, scale))
-    if saving := report["verdict"].get("saving_usd_per_month"):
+    if split := report["verdict"].get("hybrid"):
+        out.append(_split(split, bill))
+    elif saving := report["verdict"].get("saving_usd_per_month"):
         out.append(_saving(report, saving, bill))
     return tuple(out)
 
@@ -158,6 +170,23 @@ def _api(bill: Mapping[str, Any], scale: Scale) -> Figure:
         mark=mark(scale, amount, amount, amount, words=f"{usd(amount)}, a list price", api=True),
         how=How("how-api", "API bill of a month", (*steps, ("Together", usd(amount)))),
     )
+
+
+def _split(split: Mapping[str, Any], bill: Mapping[str, Any] | None) -> Figure:
+    """The split that the verdict names: its month, and what it saves."""
+    saving, known = split["saving_usd_per_month"], split["probability_ratio"]
+    than = "the API alone" if split["saves_against"] == "api" else "self-hosting alone"
+    other = names.provider(bill["provider"]) if bill else "the API"
+    note = f"{between(saving['low'], saving['high'], usd)} less than {than}"
+    note += "" if known is None else f" · cheapest with {percent(known)}"
+    steps = (
+        ("Replicas of our own", f"{number(split['replicas'])} without spares, {number(split['gpus'])} GPUs"),
+        (f"Requests at {other}", f"{number((1 - split['self_hosted_ratio']) * 100)} %"),
+        ("A month, both sides", usd(split["usd_per_month"])),
+        (f"Less than {than}", usd(saving["mid"])),
+    )
+    return Figure("Split of both", usd(split["usd_per_month"]), "/month", note=note, tone="accent",
+                  how=How("how-split", "Cost of the split", steps))  # fmt: skip
 
 
 def _saving(report: Report, saving: Mapping[str, Any], bill: Mapping[str, Any] | None) -> Figure:

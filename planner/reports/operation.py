@@ -32,7 +32,7 @@ def operation_table(report: Report) -> Table | None:
     for row in rows:
         against = "cheaper" if row["cheaper_than_api"] else "dearer"
         cells = (
-            Cell(row["label"]),
+            Cell(row["label"], note="bills the plan" if row.get("bills_the_plan") else ""),
             Cell(number(row["replica_hours_per_month"])),
             Cell(number(row["usd_per_month"])),
             Cell(number(row["saves_usd_per_month"])),

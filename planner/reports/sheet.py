@@ -72,7 +72,7 @@ def _figures(report: Report) -> list[Figure]:
     """Both bills and their difference, over a year too, and how sure the promise is."""
     found = list(headline.figures(report))
     saving = report["verdict"].get("saving_usd_per_month")
-    if saving:
+    if saving and not report["verdict"].get("hybrid"):
         found[-1] = _year(saving)
     known = (report.get("uncertainty") or {}).get("slo_probability_ratio")
     if known is not None:

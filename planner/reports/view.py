@@ -152,6 +152,7 @@ VERDICTS: dict[str, tuple[str, State]] = {
     "self_host": ("Self-host", "yes"),
     "self_host_only": ("Self-host", "yes"),
     "api": ("API", "dash"),
+    "hybrid": ("Split", "yes"),
     "none": ("None meets", "no"),
 }
 

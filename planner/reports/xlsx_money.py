@@ -33,6 +33,12 @@ class Hosting:
     output_tokens: int
     serving_replicas: int
     usd_per_month: float
+    paid_ratio: float
+    mode: str
+
+    @property
+    def usd_per_replica_month(self) -> float:
+        return self.gpus_per_replica * self.hours_per_month * self.usd_per_gpu_hour * self.paid_ratio
 
 
 def hosting_of(report: Mapping[str, Any]) -> Hosting:
@@ -42,20 +48,25 @@ def hosting_of(report: Mapping[str, Any]) -> Hosting:
     row = next(row for row in report["candidates"] if row["id"] == fleet["candidate"])
     peak, serving = max(hour["rps"] for hour in load["week"]), fleet["serving_replicas"]
     capacity = row["capacity_rps"]["mid"]
+    mode, hours = (fleet.get("billing") or {}).get("label", "Always on"), report["provenance"]["scenario"]["billing"]
+    month, each = cost["usd_per_month"]["mid"], fleet["gpus"] // fleet["replicas"]
+    always = (serving + fleet["spare_replicas"]) * each * hours["hours_per_month"] * row["usd_per_gpu_hour"]
     least = peak / serving * (1 + 1e-9)
     most = peak / (serving - 1) * (1 - 1e-9) if serving > 1 else math.inf
     return Hosting(
         usd_per_gpu_hour=row["usd_per_gpu_hour"],
-        gpus_per_replica=fleet["gpus"] // fleet["replicas"],
+        gpus_per_replica=each,
         spare_replicas=fleet["spare_replicas"],
-        hours_per_month=report["provenance"]["scenario"]["billing"]["hours_per_month"],
+        hours_per_month=hours["hours_per_month"],
         peak_rps=peak,
         mean_rps=load["mean_rps"],
         capacity_rps=min(max(capacity, least), most),
         input_tokens=cost["monthly_tokens"]["input"],
         output_tokens=cost["monthly_tokens"]["output"],
         serving_replicas=serving,
-        usd_per_month=cost["usd_per_month"]["mid"],
+        usd_per_month=month,
+        paid_ratio=1.0 if mode == "Always on" else month / always,
+        mode=mode,
     )
 
 
@@ -117,6 +128,8 @@ def _entries(page: MoneySheet) -> None:
         "spare_replicas", "Spare replicas", host.spare_replicas, "replicas", "scenario; paid, not counted on", "whole"
     )
     page.entry("gpus_per_replica", "GPUs per replica", host.gpus_per_replica, "GPUs", "recommended candidate", "whole")
+    basis = "every hour" if host.paid_ratio == 1 else "of the present load and price; kept when they change"
+    page.entry("paid_ratio", f"Paid of all hours, {host.mode.lower()}", host.paid_ratio, "× all hours", basis)
     page.entry(
         "capacity_rps",
         "Capacity of a replica within the targets",
@@ -147,7 +160,7 @@ def _entries(page: MoneySheet) -> None:
 def _fleet(page: MoneySheet) -> None:
     host = page.host
     replicas = host.serving_replicas + host.spare_replicas
-    month = replicas * host.gpus_per_replica * host.hours_per_month * host.usd_per_gpu_hour
+    month = replicas * host.usd_per_replica_month
     tokens = host.input_tokens + host.output_tokens
     weighted = host.input_tokens + 4 * host.output_tokens
     page.head("Self-hosting")
@@ -166,10 +179,10 @@ def _fleet(page: MoneySheet) -> None:
     page.live(
         "usd_per_replica_month",
         "A replica",
-        "ROUND(gpus_per_replica*hours_per_month*usd_per_gpu_hour,10)",
-        host.gpus_per_replica * host.hours_per_month * host.usd_per_gpu_hour,
+        "ROUND(gpus_per_replica*hours_per_month*usd_per_gpu_hour*paid_ratio,10)",
+        host.usd_per_replica_month,
         "USD/month",
-        "always on",
+        host.mode.lower(),
     )
     page.live(
         "fleet_usd_per_month",
@@ -177,7 +190,7 @@ def _fleet(page: MoneySheet) -> None:
         "ROUND(replicas*usd_per_replica_month,2)",
         round(month, 2),
         "USD/month",
-        "replicas × GPUs × hours × price",
+        "replicas × GPUs × hours × price × paid share",
     )
     page.live(
         "total_tokens",
@@ -296,8 +309,10 @@ def _comparison(page: MoneySheet) -> None:
     page.live(
         "flip_usd_per_gpu_hour",
         "GPU price at which the verdict turns",
-        "api_usd_exact/(gpus*hours_per_month)",
-        exact_usd / ((host.serving_replicas + host.spare_replicas) * host.gpus_per_replica * host.hours_per_month),
+        "api_usd_exact/(gpus*hours_per_month*paid_ratio)",
+        exact_usd
+        * host.usd_per_gpu_hour
+        / ((host.serving_replicas + host.spare_replicas) * host.usd_per_replica_month),
         "USD per GPU-hour",
         "self-hosting is cheaper below it",
         "usd_unit",
@@ -367,7 +382,7 @@ class _Found:
 
 def _break_even(host: Hosting, api_usd: float) -> _Found:
     """The first crossing, for readers that do not calculate; step 0: never."""
-    replica = host.gpus_per_replica * host.hours_per_month * host.usd_per_gpu_hour
+    replica = host.usd_per_replica_month
     gain = api_usd * host.capacity_rps / host.peak_rps - replica
     if gain <= 0:
         return _Found(gain, 0, 0.0, 0)
@@ -386,7 +401,7 @@ def stairs_sheet(book: Book, report: Mapping[str, Any], host: Hosting) -> None:
     for column, word in enumerate(heads):
         sheet.write_string(top, column, word, book.style("head"))
         sheet.set_column(column, column, 22)
-    replica = host.gpus_per_replica * host.hours_per_month * host.usd_per_gpu_hour
+    replica = host.usd_per_replica_month
     for step in range(1, STEPS + 1):
         row, ratio = top + step, BEYOND * step / STEPS
         here = absolute(row, 0)

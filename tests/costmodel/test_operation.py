@@ -8,7 +8,6 @@ import pytest
 
 from costmodel.pricing.hybrid import cheapest_hybrid, hybrid_points
 from costmodel.pricing.operation import (
-    always_on_hours,
     cheapest_commitment,
     interrupted_replicas,
     scale_to_zero,
@@ -20,7 +19,7 @@ RATES = (1.0, 1.0, 1.0, 5.0)
 
 
 def points(replica_usd, per_request=Fraction(1, 100), requests=8_000):
-    return hybrid_points(RATES, capacity_rps=2, usd_per_replica_month=replica_usd, usd_per_request=per_request,
+    return hybrid_points(RATES, capacity_rps=2, month_usd=lambda n: n * replica_usd, usd_per_request=per_request,
                          requests_per_month=requests)  # fmt: skip
 
 
@@ -44,8 +43,9 @@ def test_a_hybrid_is_never_dearer_than_either_alone():
     rng = np.random.default_rng(1)
     for _ in range(50):
         rates = rng.gamma(2.0, 3.0, 24)
+        replica_usd = Fraction(float(rng.uniform(1, 5000)))
         found = hybrid_points(rates, capacity_rps=float(rng.uniform(0.5, 5)), usd_per_request=Fraction(1, 1000),
-                              usd_per_replica_month=float(rng.uniform(1, 5000)), requests_per_month=10**6)  # fmt: skip
+                              month_usd=replica_usd.__mul__, requests_per_month=10**6)  # fmt: skip
         best = cheapest_hybrid(found)
         assert best.usd <= found[0].usd
         assert best.usd <= found[-1].usd
@@ -55,20 +55,19 @@ def test_a_hybrid_is_never_dearer_than_either_alone():
 
 def test_no_load_or_capacity_is_refused():
     with pytest.raises(ValueError, match="above zero"):
-        hybrid_points([0.0], capacity_rps=1, usd_per_replica_month=1, usd_per_request=1, requests_per_month=1)
+        hybrid_points([0.0], capacity_rps=1, month_usd=float, usd_per_request=1, requests_per_month=1)
     with pytest.raises(ValueError, match="above zero"):
-        hybrid_points([1.0], capacity_rps=0, usd_per_replica_month=1, usd_per_request=1, requests_per_month=1)
+        hybrid_points([1.0], capacity_rps=0, month_usd=float, usd_per_request=1, requests_per_month=1)
 
 
 def test_schedule_by_hand():
     """1, 3, 2 replicas in three hours: 6 hours instead of 9; two starts of ten minutes are paid too."""
-    assert always_on_hours([1, 3, 2]) == 9
     assert scheduled_hours([1, 3, 2], 0) == 6
     assert scheduled_hours([1, 3, 2], 600) == 6 + Fraction(2, 6)
 
 
 def test_a_steady_load_pays_the_same_on_any_schedule():
-    assert scheduled_hours([4] * 168, 900) == always_on_hours([4] * 168)
+    assert scheduled_hours([4] * 168, 900) == 4 * 168
 
 
 def test_isolated_requests_all_meet_a_cold_start():

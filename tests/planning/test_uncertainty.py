@@ -44,10 +44,11 @@ class Setup:
         gpu = resolve_gpus(self.scenario.hardware, self.scenario.priced_at)[0]
         self.candidate = evaluate(self.job, setup_of(self.job, Parallelism(tp=1)))
         self.size = sized_by_simulation(self.job, self.candidate)
-        self.bill = fleet_bill(self.scenario, gpu, self.job.load, self.size, gpus_per_replica=1,
-                               capacity_rps=self.size.capacity_rps)  # fmt: skip
         self.against = cheapest(hosted_bills(self.scenario, self.job.load))
-        self.model = make_model(self.job, self.size, self.bill, self.against)
+        self.bill = fleet_bill(self.scenario, gpu, self.job.load, self.size, gpus_per_replica=1,
+                               capacity_rps=self.size.capacity_rps, targets=self.job.targets,
+                               against=self.against)  # fmt: skip
+        self.model = make_model(self.job, self.size, self.bill, self.against, None)
         self.drivers = drivers_of(self.job, self.size, self.against)
 
 

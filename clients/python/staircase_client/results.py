@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer. choice: self_host, api, self_host_only (no API was asked for) or none."""
+    """The answer. choice: self_host, api, hybrid (a split of both), self_host_only (no API was asked for) or none."""
 
     sentence: str
     detail: str

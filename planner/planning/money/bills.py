@@ -12,11 +12,23 @@ import numpy as np
 
 from costmodel.pricing.api_bill import ApiBill, ApiTraffic, api_bill, api_traffic
 from costmodel.pricing.api_rates import ApiPrice
-from costmodel.pricing.money import exact
-from costmodel.pricing.selfhost_cost import CostIdentity, SelfHostCost, cost_identity, self_host_cost
+from costmodel.pricing.money import exact, to_decimal
+from costmodel.pricing.selfhost_cost import (
+    CostIdentity,
+    CostLine,
+    HourLine,
+    SelfHostCost,
+    cost_identity,
+    hour_lines_cost,
+    self_host_cost,
+)
+from costmodel.pricing.terms import BillingMode, FleetMonth
+from planner.planning.money.running import Running, running_in, spot_ratio
+from planner.planning.report.names import counted
 from planner.planning.report.plain import usd, usd_per_mtok
 from planner.planning.schema import Scenario
 from planner.planning.search.inventory import Gpu, resolve_api
+from planner.planning.search.targets import Target, Targets
 from planner.planning.traffic.lengths import IntArray
 from planner.planning.traffic.load import Load
 
@@ -55,8 +67,9 @@ def slo_capacity_rps(capacity_rps: float, peak_rps: float, serving: int) -> floa
 
 @dataclass(frozen=True, slots=True)
 class FleetBill:
-    """The fleet's month. low and high: quartiles of the listed GPU prices, with the replicas needed when steps are as
-    fast or slow as the residuals of the step-time model allow."""
+    """The fleet's month in the mode that bills it. low and high: quartiles of the listed GPU prices, with the replicas
+    needed when steps are as fast or slow as the residuals of the step-time model allow. meets_targets: whether every
+    request of the week finds its capacity, by closed form."""
 
     cost: SelfHostCost
     identity: CostIdentity
@@ -64,13 +77,33 @@ class FleetBill:
     high_usd: Decimal
     serving_low: int
     serving_high: int
+    running: Running
+    month: FleetMonth
+    meets_targets: bool
 
     def range(self) -> dict[str, Any]:
         return {"low": usd(self.low_usd), "mid": usd(self.cost.exact_usd_per_month), "high": usd(self.high_usd)}
 
+    @property
+    def mode(self) -> BillingMode:
+        return self.running.terms.mode
+
+    @property
+    def gpus_usd(self) -> Fraction:
+        """The part that follows the GPU price: all but what an API bills while the fleet is closed."""
+        return self.month.usd
+
+    def flip_gpu_usd_per_hour(self, gpu: Gpu, alternative_usd: Decimal) -> Decimal | None:
+        """GPU price at which the month costs as much as the alternative; None for a fleet that pays no hour."""
+        if not self.gpus_usd:
+            return None
+        left = exact(alternative_usd) - self.running.outside_usd(self.month)
+        return to_decimal(max(Fraction(0), exact(gpu.price.usd_per_gpu_hour) * left / self.gpus_usd))
+
 
 class Servings(Protocol):
-    """Serving replicas, with as few and as many as the interval of a replica's capacity asks for."""
+    """Serving replicas, with as few and as many as the interval of a replica's capacity asks for (low_rps 0: no number
+    of replicas with slow steps would do)."""
 
     @property
     def serving(self) -> int: ...
@@ -78,46 +111,133 @@ class Servings(Protocol):
     def serving_low(self) -> int: ...
     @property
     def serving_high(self) -> int: ...
+    @property
+    def low_rps(self) -> float: ...
+    @property
+    def high_rps(self) -> float: ...
 
 
 def fleet_bill(
-    scenario: Scenario, gpu: Gpu, load: Load, size: Servings, *, gpus_per_replica: int, capacity_rps: float
-) -> FleetBill:
-    """The month of the serving replicas and the scenario's spares."""
-    billing = scenario.billing
-    tokens = monthly_tokens(load, billing.hours_per_month)
-    spare = billing.spare_replicas
+    scenario: Scenario, gpu: Gpu, load: Load, size: Servings, *, gpus_per_replica: int, capacity_rps: float,
+    targets: Targets, against: Hosted | None,
+) -> FleetBill:  # fmt: skip
+    """The month of the serving replicas and the scenario's spares, in the scenario's billing mode."""
+    running, month, meets = _billed(scenario, gpu, load, gpus_per_replica, capacity_rps, targets, against)
+    tokens = monthly_tokens(load, scenario.billing.hours_per_month)
+    spare = running.terms.spare_replicas
     tokens_per_request = exact(load.mix.prompt_tokens_mean) + exact(load.mix.output_tokens_mean)
+    always, paid = running.terms.mode == "always_on", month.replica_hours
     identity = cost_identity(
-        usd_per_replica_hour=exact(gpu.price.usd_per_gpu_hour) * gpus_per_replica,
+        usd_per_replica_hour=running.terms.usd_per_replica_hour if always or not paid else month.usd / paid,
         slo_tokens_per_replica_hour=exact(capacity_rps) * SECONDS_PER_HOUR * tokens_per_request,
         replicas=size.serving + spare,
-        tokens_per_month=tokens.total,
-        hours_per_month=billing.hours_per_month,
+        tokens_per_month=tokens.total if always else tokens.total * (1 - exact(month.outside_ratio)),
+        hours_per_month=scenario.billing.hours_per_month,
+        paid_replica_hours=None if always or not paid else paid,
     )
-    cost = self_host_cost(
-        usd_per_gpu_hour=gpu.price.usd_per_gpu_hour,
-        gpus_per_replica=gpus_per_replica,
-        serving_replicas=size.serving,
-        spare_replicas=spare,
-        hours_per_month=billing.hours_per_month,
-        input_tokens_per_month=tokens.input,
-        output_tokens_per_month=tokens.output,
-        busy_ratio=min(Decimal(1), identity.utilisation_ratio),
-    )
-    gpu_hours = exact(billing.hours_per_month) * gpus_per_replica
-
-    def month(price: Decimal, replicas: int) -> Decimal:
-        amount = exact(price) * gpu_hours * (replicas + spare)
-        return Decimal(amount.numerator) / Decimal(amount.denominator)
-
     return FleetBill(
-        cost=cost,
+        cost=_cost(running, month, gpus_per_replica, tokens, identity),
         identity=identity,
-        low_usd=month(gpu.price.p25_usd_per_gpu_hour, size.serving_low),
-        high_usd=month(gpu.price.p75_usd_per_gpu_hour, size.serving_high),
+        low_usd=to_decimal(_end(running, gpu.price.p25_usd_per_gpu_hour, gpu, size.high_rps)),
+        high_usd=to_decimal(_end(running, gpu.price.p75_usd_per_gpu_hour, gpu, size.low_rps)),
         serving_low=size.serving_low,
         serving_high=size.serving_high,
+        running=running,
+        month=month,
+        meets_targets=meets,
+    )
+
+
+def _billed(
+    scenario: Scenario, gpu: Gpu, load: Load, gpus_per_replica: int, capacity_rps: float, targets: Targets,
+    against: Hosted | None,
+) -> tuple[Running, FleetMonth, bool]:  # fmt: skip
+    """The mode that bills the plan: the scenario's, or of those allowed the cheapest that keeps the targets (always on
+    where none does)."""
+    api_usd = None if against is None else exact(against.bill.exact_usd_per_month)
+
+    def tried(mode: BillingMode) -> tuple[Running, FleetMonth, bool]:
+        running = running_in(
+            mode, scenario, gpu, load, gpus_per_replica=gpus_per_replica, capacity_rps=capacity_rps, api_usd=api_usd
+        )
+        month = running.month()
+        return running, month, keeps_targets(running, month, targets)
+
+    if scenario.billing.mode != "cheapest":
+        return tried(scenario.billing.mode)
+    known = [
+        tried(mode)
+        for mode in scenario.billing.allowed_modes
+        if mode != "spot" or spot_ratio(scenario, gpu) is not None
+    ]
+    keeping = [found for found in known if found[2]]
+    if not keeping:
+        return tried("always_on")
+    return min(keeping, key=lambda found: found[1].usd + found[0].outside_usd(found[1]))
+
+
+def keeps_targets(running: Running, month: FleetMonth, targets: Targets) -> bool:
+    """Whether every request of the week finds the capacity that it needs. Interruptible replicas may be lost several at
+    once; who waits for a start misses a target of time to an answer; outside its hours a fleet serves nobody."""
+    if running.terms.mode == "spot" or (month.outside_ratio and running.api_usd is None):
+        return False
+    return month.cold_ratio <= min((may_miss(target) for target in targets.all), default=1.0)
+
+
+def may_miss(target: Target) -> float:
+    """Share of requests that may miss a target of time to an answer; those of the pace of tokens do not wait."""
+    if target.metric == "goodput":
+        return 1 - target.limit
+    return 1 - (target.percentile or 100) / 100 if target.metric in ("ttft", "e2e") else 1.0
+
+
+def _cost(
+    running: Running, month: FleetMonth, gpus_per_replica: int, tokens: Tokens, identity: CostIdentity
+) -> SelfHostCost:
+    terms, busy = running.terms, min(Decimal(1), identity.utilisation_ratio)
+    price = terms.usd_per_replica_hour / gpus_per_replica
+    if terms.mode == "always_on":
+        return self_host_cost(
+            usd_per_gpu_hour=price,
+            gpus_per_replica=gpus_per_replica,
+            serving_replicas=month.serving,
+            spare_replicas=terms.spare_replicas,
+            hours_per_month=terms.hours_per_month,
+            input_tokens_per_month=tokens.input,
+            output_tokens_per_month=tokens.output,
+            busy_ratio=busy,
+        )
+    elsewhere, share = running.outside_usd(month), to_decimal(exact(month.outside_ratio))
+    outside = None
+    if elsewhere:
+        assert running.api_usd is not None
+        outside = CostLine("API while closed", share, "of the API's month", to_decimal(running.api_usd),
+                           to_decimal(elsewhere), "requests outside the hours")  # fmt: skip
+    return hour_lines_cost(
+        [
+            HourLine(
+                label=line.label,
+                gpu_hours=line.replica_hours * gpus_per_replica,
+                usd_per_gpu_hour=line.usd_per_replica_hour / gpus_per_replica,
+                basis=f"{line.basis}; {counted(gpus_per_replica, 'GPU')} each",
+            )
+            for line in month.lines
+        ],
+        usd_per_replica_hour=terms.usd_per_replica_hour,
+        gpus_per_replica=gpus_per_replica,
+        replicas=month.bought + terms.spare_replicas,
+        input_tokens_per_month=tokens.input,
+        output_tokens_per_month=tokens.output,
+        busy_ratio=busy,
+        elsewhere=outside,
+    )
+
+
+def _end(running: Running, price: Decimal, gpu: Gpu, capacity_rps: float) -> Fraction:
+    """The month at an end of the interval: another price and another capacity (0: none is known, the usual one)."""
+    mid = exact(gpu.price.usd_per_gpu_hour)
+    return running.usd(
+        gpu_price_ratio=exact(price) / mid if mid else 1, capacity_rps=capacity_rps if capacity_rps > 0 else None
     )
 
 

@@ -2,41 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from costmodel import BreakEven, Staircase, break_even, break_even_curve, staircase
+import numpy as np
+
+from costmodel import BreakEven, CurvePoint, Staircase, break_even, break_even_curve, staircase
+from costmodel.pricing.breakeven_week import Piece, pieces_of, piecewise_break_even
 from costmodel.pricing.money import exact
-from planner.planning.money.bills import Hosted
+from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.money.running import Running
 from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
 from planner.planning.traffic.load import Load
 
 STEPS_SHOWN = 60
 SHOWN_BEYOND_LOAD = 3
+EDGES = 240
+FAR_LOAD = 10_000
+Points = tuple[CurvePoint, ...]
 
 
-def stairs_of(scenario: Scenario, load: Load, usd_per_replica_hour: Any, capacity_rps: float) -> Staircase:
-    """The fleet's cost against load, in the shape of the scenario's week."""
+def break_even_against(
+    scenario: Scenario, load: Load, bill: FleetBill, api: Hosted, *, edges_shown: int = EDGES
+) -> BreakEven:
+    """Every volume at which the cheaper side changes, in the shape of the scenario's week and its billing mode."""
+    running = bill.running
+    if running.terms.mode == "always_on":
+        return break_even(stairs_of(scenario, load, bill), api.bill.usd_per_request)
+    pieces = pieces_of(_month_of(load, running), _edges(load, running, edges_shown))
+    return _against_pieces(scenario, load, running, pieces, api)
+
+
+def stairs_of(scenario: Scenario, load: Load, bill: FleetBill) -> Staircase:
+    """The cost of a fleet that is always on against load, in the shape of the scenario's week."""
     return staircase(
-        capacity_rps=capacity_rps,
-        usd_per_replica_hour=usd_per_replica_hour,
-        tokens_per_request=exact(load.mix.prompt_tokens_mean) + exact(load.mix.output_tokens_mean),
+        capacity_rps=bill.running.capacity_rps,
+        usd_per_replica_hour=bill.running.terms.usd_per_replica_hour,
+        tokens_per_request=_tokens_per_request(load),
         peak_to_mean_ratio=max(Fraction(1), exact(load.peak_rps) / exact(load.mean_rps)),
         spare_replicas=scenario.billing.spare_replicas,
         hours_per_month=scenario.billing.hours_per_month,
     )
 
 
-def break_even_section(load: Load, stairs: Staircase, hosted: tuple[Hosted, ...]) -> dict[str, Any]:
+def break_even_section(scenario: Scenario, load: Load, bill: FleetBill, hosted: tuple[Hosted, ...]) -> dict[str, Any]:
     """The `break_even` part of the report."""
-    found = [break_even(stairs, api.bill.usd_per_request) for api in hosted]
-    points = break_even_curve(
-        stairs,
-        [api.bill.usd_per_request for api in hosted],
-        until_mean_rps=_until(load, stairs, found),
-        steps_shown=STEPS_SHOWN,
-    )
+    running = bill.running
+    if running.terms.mode == "always_on":
+        points, found = _always_on(load, stairs_of(scenario, load, bill), hosted)
+    else:
+        pieces = pieces_of(_month_of(load, running), _edges(load, running, EDGES))
+        points = _piece_points(scenario, load, running, pieces, hosted)
+        found = [_against_pieces(scenario, load, running, pieces, api) for api in hosted]
     return {
         "curve": [
             {
@@ -50,6 +69,86 @@ def break_even_section(load: Load, stairs: Staircase, hosted: tuple[Hosted, ...]
         ],
         "against": [against_row(api, result) for api, result in zip(hosted, found, strict=True)],
     }
+
+
+def _always_on(load: Load, stairs: Staircase, hosted: tuple[Hosted, ...]) -> tuple[Points, list[BreakEven]]:
+    found = [break_even(stairs, api.bill.usd_per_request) for api in hosted]
+    points = break_even_curve(
+        stairs,
+        [api.bill.usd_per_request for api in hosted],
+        until_mean_rps=_until(load, stairs, found),
+        steps_shown=STEPS_SHOWN,
+    )
+    return points, found
+
+
+def _tokens_per_request(load: Load) -> Fraction:
+    return exact(load.mix.prompt_tokens_mean) + exact(load.mix.output_tokens_mean)
+
+
+def _month_of(load: Load, running: Running) -> Callable[[float], float]:
+    def month_usd(mean_rps: float) -> float:
+        ratio = mean_rps / load.mean_rps
+        month = running.month(load_ratio=ratio, rounding="float")
+        return float(month.usd) + float(running.outside_usd(month)) * ratio
+
+    return month_usd
+
+
+def _edges(load: Load, running: Running, most: int) -> list[float]:
+    """Mean rates at which an hour of the week needs a replica more, the first `most` of them; to zero, an even grid, as
+    its month bends. Beyond the load by half at least."""
+    week, capacity = np.array(running.rates_rps) / load.mean_rps, float(running.capacity_rps)
+    if running.terms.mode == "scale_to_zero":
+        far = max(SHOWN_BEYOND_LOAD * load.mean_rps, 2 * capacity / float(week.max()))
+        return [far * place / most for place in range(1, most + 1)]
+    levels = np.unique(np.round(week[week > 0], 12))
+    per_rps = float(levels.sum()) / capacity
+    until = max(1.5 * load.mean_rps, min(SHOWN_BEYOND_LOAD * load.mean_rps + 6 * capacity / levels[-1], most / per_rps))
+    counts = [int(until * level / capacity) for level in levels]
+    stride = max(1, -(-sum(counts) // most))
+    edges = [
+        place * capacity / float(level)
+        for level, count in zip(levels, counts, strict=True)
+        for place in range(1, count + 1)
+    ]
+    return [*sorted(edges)[::stride], until]
+
+
+def _against_pieces(
+    scenario: Scenario, load: Load, running: Running, pieces: tuple[Piece, ...], api: Hosted
+) -> BreakEven:
+    seconds = exact(scenario.billing.hours_per_month) * 3600
+    far = FAR_LOAD * load.mean_rps * max(1.0, float(running.capacity_rps) / load.mean_rps)
+    return piecewise_break_even(
+        pieces,
+        api.bill.usd_per_request,
+        seconds_per_month=seconds,
+        tokens_per_request=_tokens_per_request(load),
+        limit_usd_per_request=_month_of(load, running)(far) / (far * float(seconds)),
+    )
+
+
+def _piece_points(
+    scenario: Scenario, load: Load, running: Running, pieces: tuple[Piece, ...], hosted: tuple[Hosted, ...]
+) -> Points:
+    seconds = exact(scenario.billing.hours_per_month) * 3600
+    stride = -(-len(pieces) // STEPS_SHOWN)
+    shown = [piece for place, piece in enumerate(pieces) if place % stride == 0 or piece is pieces[-1]]
+
+    def point(mean_rps: float, piece: Piece, amount: float) -> CurvePoint:
+        rate = exact(mean_rps)
+        serving = running.month(load_ratio=piece.to_rps / load.mean_rps, rounding="float").serving
+        return CurvePoint(
+            mean_rps=rate,
+            tokens_per_month=rate * seconds * _tokens_per_request(load),
+            replicas=serving + running.terms.spare_replicas,
+            self_host_usd_per_month=exact(amount),
+            api_usd_per_month=tuple(rate * seconds * api.bill.usd_per_request for api in hosted),
+        )
+
+    ends = [[(piece.from_rps, piece, piece.low_usd), (piece.to_rps, piece, piece.high_usd)] for piece in shown]
+    return tuple(point(*end) for pair in ends for end in pair)
 
 
 def against_row(api: Hosted, result: BreakEven) -> dict[str, Any]:

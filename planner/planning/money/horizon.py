@@ -23,12 +23,11 @@ def horizon_section(job: Job, size: Sized, bill: FleetBill, against: Hosted | No
     """
     scenario, costs = job.scenario, job.scenario.costs
     months, further = scenario.uncertainty.horizon_months, further_of(job.scenario)
-    replica_usd = exact(bill.cost.exact_usd_per_month) / bill.cost.replicas
     api_usd = None if against is None else exact(against.bill.exact_usd_per_month)
     rows, fleet_months, api_months = [], [], []
     for month, ratio in enumerate(growth_ratios(costs.growth_per_month_ratio, months), start=1):
         serving = max(1, replicas_for_peak(exact(job.load.peak_rps) * ratio, size.capacity_rps))
-        fleet = (serving + scenario.billing.spare_replicas) * replica_usd + exact(further.self_host_usd)
+        fleet = bill.running.usd(load_ratio=ratio) + exact(further.self_host_usd)
         fleet_months.append(fleet)
         row: dict[str, Any] = {
             "month": month,

@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import Any
 
 from costmodel.pricing.api_bill import api_bill
-from costmodel.pricing.breakeven import replicas_for_peak
 from costmodel.pricing.money import exact
 from planner.planning.money.bills import FleetBill, Hosted, hosted_traffic, monthly_tokens
 from planner.planning.money.further import further_of
+from planner.planning.money.running import Running
 from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
 from planner.planning.search.replica import Replica, estimate
@@ -34,7 +34,6 @@ class Base:
     api: Hosted
     replica: Replica
     capacity_rps: float
-    serving: int
     tpot_limit_ms: float | None
     slow_serves: bool
 
@@ -50,17 +49,17 @@ class Base:
         return exact(more.self_host_usd) - exact(more.api_usd)
 
     @property
-    def replica_month_usd(self) -> Fraction:
-        return exact(self.bill.cost.usd_per_replica_hour) * exact(self.scenario.billing.hours_per_month)
+    def running(self) -> Running:
+        return self.bill.running
 
-    def fleet_usd(self, serving: int, spare: int | None = None) -> Fraction:
-        spares = self.scenario.billing.spare_replicas if spare is None else spare
-        return self.replica_month_usd * (serving + spares)
+    @property
+    def fleet_usd(self) -> Fraction:
+        return exact(self.bill.cost.exact_usd_per_month)
 
 
 def sensitivity(base: Base) -> list[dict[str, Any]]:
     """Rows of the report, the largest swing first."""
-    mid = base.api_usd - base.fleet_usd(base.serving) - base.further_usd
+    mid = base.api_usd - base.fleet_usd - base.further_usd
     moved = [_gpu_price(base), _api_price(base), _load(base), _output(base), _step_time(base), _spares(base)]
     more = base.further_usd
     rows = [(label, low_at, high_at, low - more, high - more) for label, low_at, high_at, low, high in moved]
@@ -82,23 +81,21 @@ Row = tuple[str, str, str, Fraction, Fraction]
 
 
 def _gpu_price(base: Base) -> Row:
-    fleet = base.fleet_usd(base.serving)
-    low, high = (base.api_usd - fleet * exact(1 + sign * STEP) for sign in (-1, 1))
+    low, high = (base.api_usd - base.running.usd(gpu_price_ratio=1 + sign * exact(STEP)) for sign in (-1, 1))
     return ("GPU price", "−20 %", "+20 %", low, high)
 
 
 def _api_price(base: Base) -> Row:
-    fleet = base.fleet_usd(base.serving)
-    low, high = (base.api_usd * exact(1 + sign * STEP) - fleet for sign in (-1, 1))
+    ratios = [1 + sign * exact(STEP) for sign in (-1, 1)]
+    low, high = (base.api_usd * ratio - base.running.usd(api_price_ratio=ratio) for ratio in ratios)
     return ("API price", "−20 %", "+20 %", low, high)
 
 
 def _load(base: Base) -> Row:
-    def saving(ratio: float) -> Fraction:
-        serving = replicas_for_peak(base.load.peak_rps * ratio, base.capacity_rps)
-        return base.api_usd * exact(ratio) - base.fleet_usd(serving)
+    def saving(ratio: Fraction) -> Fraction:
+        return base.api_usd * ratio - base.running.usd(load_ratio=ratio)
 
-    return ("Load", "−20 %", "+20 %", saving(1 - STEP), saving(1 + STEP))
+    return ("Load", "−20 %", "+20 %", saving(1 - exact(STEP)), saving(1 + exact(STEP)))
 
 
 def _output(base: Base) -> Row:
@@ -108,20 +105,20 @@ def _output(base: Base) -> Row:
     def saving(ratio: float) -> Fraction:
         then = estimate(base.replica, base.load.mix.stretched(output_ratio=ratio), base.tpot_limit_ms).start_rps
         grows = max(1.0, then / now) if ratio < 1 else min(1.0, then / now)
-        serving = replicas_for_peak(base.load.peak_rps, base.capacity_rps * grows)
+        fleet_usd = base.running.usd(capacity_rps=base.capacity_rps * grows)
         traffic = hosted_traffic(base.scenario, base.load, tokens.requests, cached=base.api.cached, output_ratio=ratio)
-        return exact(api_bill(base.api.price, traffic).exact_usd_per_month) - base.fleet_usd(serving)
+        return exact(api_bill(base.api.price, traffic).exact_usd_per_month) - fleet_usd
 
     return ("Output length", "−20 %", "+20 %", saving(1 - STEP), saving(1 + STEP))
 
 
 def _step_time(base: Base) -> Row:
-    fast, slow = (base.api_usd - base.fleet_usd(n) for n in (base.bill.serving_low, base.bill.serving_high))
+    fast, slow = (base.api_usd - base.running.usd_of(n) for n in (base.bill.serving_low, base.bill.serving_high))
     return ("Step time", "p10 (fast)", "p90 (slow)" if base.slow_serves else "p90 (slow; misses targets)", fast, slow)
 
 
 def _spares(base: Base) -> Row:
-    spare = base.scenario.billing.spare_replicas
+    spare = base.running.terms.spare_replicas
     fewer = max(0, spare - 1)
-    low, high = (base.api_usd - base.fleet_usd(base.serving, count) for count in (fewer, spare + 1))
+    low, high = (base.api_usd - base.running.usd(spares=count) for count in (fewer, spare + 1))
     return ("Spare replicas", str(fewer), str(spare + 1), low, high)

@@ -54,12 +54,17 @@ ESTIMATE_COLUMNS: dict[str, str] = {
     "reason": "The same as a sentence with numbers.",
     "nearest_change": "What would help.",
     "coverage": "measured, fitted or extrapolated.",
-    "choice": "self_host, api, self_host_only or none.",
+    "choice": "self_host, api, hybrid, self_host_only or none.",
     "verdict": "The answer as a sentence.",
     "method": "closed_form.",
     "priced_at": "Date of all prices.",
     "engine_version": "Version of the calculation.",
     "catalog_version": "Version of the catalog.",
+    "billing_mode": "The mode that bills the fleet.",
+    "hybrid_replicas": "Replicas of the cheapest split with the API; empty where a split does not win.",
+    "hybrid_self_hosted_ratio": "Share of the requests that they serve.",
+    "hybrid_monthly_cost_usd": "The split's month, both sides.",
+    "hybrid_monthly_saving_usd": "Less than the cheaper of both alone.",
 }
 """Columns in their order, with what they mean. New ones go to the end."""
 
@@ -78,7 +83,7 @@ def flat_row(
     reason, saving = row["reason"] or {}, row["saving_usd_per_month"] or {}
     crossing = _first_above(break_even)
     requests = load.mean_rps * 3600 * scenario.billing.hours_per_month
-    serving = row["serving_replicas"]
+    serving, split = row["serving_replicas"], verdict["hybrid"] or {}
     values = {
         "feasible": row["feasible"],
         "candidate": row["id"],
@@ -128,6 +133,11 @@ def flat_row(
         "priced_at": scenario.priced_at.isoformat(),
         "engine_version": ENGINE_VERSION,
         "catalog_version": load_catalog().version,
+        "billing_mode": row["billing_mode"],
+        "hybrid_replicas": split.get("replicas"),
+        "hybrid_self_hosted_ratio": split.get("self_hosted_ratio"),
+        "hybrid_monthly_cost_usd": split.get("usd_per_month"),
+        "hybrid_monthly_saving_usd": (split.get("saving_usd_per_month") or {}).get("mid"),
     }
     return {name: values[name] for name in ESTIMATE_COLUMNS}
 

@@ -69,8 +69,9 @@ def unsimulated_row(job: Job, option: Option) -> dict[str, Any]:
     rate_rps = job.load.peak_rps / size.serving / option.form.replica.lanes
     return row | {
         "serving_replicas": size.serving,
-        "spare_replicas": job.scenario.billing.spare_replicas,
+        "spare_replicas": bill.running.terms.spare_replicas,
         "replicas": bill.cost.replicas,
+        "billing_mode": bill.mode,
         "gpus": bill.cost.gpus,
         "capacity_rps": {"low": size.low_rps, "mid": size.mid_rps, "high": size.high_rps},
         "usd_per_month": bill.range(),

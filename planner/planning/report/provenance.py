@@ -191,6 +191,7 @@ def shared_assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str
         _assumed(
             "Spare replicas", str(scenario.billing.spare_replicas), "scenario; paid, not counted on for the targets"
         ),
+        _assumed("Billing", scenario.billing.mode.replace("_", " "), "scenario; what the plan's month is billed by"),
         _assumed("Dealing to replicas", "round robin", "a router that looks at queues or prefixes does better"),
         _assumed("Targets", "judged in the peak hour, with the serving replicas only", "spares may be down"),
         _token_ratio(scenario.costs.api_token_ratio),

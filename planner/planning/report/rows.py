@@ -45,6 +45,7 @@ def candidate_row(job: Job, candidate: Candidate, size: Sized | None, bill: Flee
         "spare_replicas": None,
         "replicas": None,
         "gpus": None,
+        "billing_mode": None,
         "capacity_rps": None,
         "usd_per_gpu_hour": price.usd_per_gpu_hour,
         "usd_per_month": None,
@@ -59,9 +60,10 @@ def candidate_row(job: Job, candidate: Candidate, size: Sized | None, bill: Flee
     assert candidate.fleet is not None
     return row | {
         "serving_replicas": size.serving,
-        "spare_replicas": job.scenario.billing.spare_replicas,
+        "spare_replicas": bill.running.terms.spare_replicas,
         "replicas": bill.cost.replicas,
         "gpus": bill.cost.gpus,
+        "billing_mode": bill.mode,
         "capacity_rps": {"low": size.low_rps, "mid": size.capacity_rps, "high": size.high_rps},
         "usd_per_month": bill.range(),
         "slo": slo_rows(size),

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from costmodel.pricing.breakeven import flip_gpu_price
+from costmodel.pricing.money import to_decimal
 from planner.planning.money.bills import FleetBill, Hosted
 from planner.planning.money.further import Further
+from planner.planning.money.hybrid import Split
 from planner.planning.report.names import (
     amount,
     api_model_name,
@@ -21,7 +22,6 @@ from planner.planning.report.names import (
     provider_name,
 )
 from planner.planning.report.plain import usd
-from planner.planning.schema import Scenario
 from planner.planning.search.candidates import Candidate
 from planner.planning.traffic.load import Load
 
@@ -49,6 +49,7 @@ def no_fleet_verdict(candidates: Sequence[Candidate], api: Hosted | None) -> dic
         "against": None if api is None else _against(api),
         "saving_usd_per_month": None,
         "flip_gpu_usd_per_hour": None,
+        "hybrid": None,
     }
 
 
@@ -63,11 +64,15 @@ def _nothing(candidates: Sequence[Candidate]) -> str:
 
 
 def verdict(
-    scenario: Scenario, load: Load, best: Candidate, serving: int, bill: FleetBill, api: Hosted | None,
-    *, estimated: bool = False, further: Further | None = None,
+    load: Load, best: Candidate, serving: int, bill: FleetBill, api: Hosted | None,
+    *, estimated: bool = False, further: Further | None = None, split: Split | None = None,
+    split_ratio: float | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The best fleet of `serving` replicas against the cheapest API that is offered. estimated: by the closed form, so
-    that nothing is said of targets."""
+    """The best fleet of `serving` replicas against the cheapest API that is offered, and against their split.
+
+    saving_usd_per_month and flip_gpu_usd_per_hour are of fleet and API, each alone, whatever is chosen. estimated: by
+    the closed form, so that nothing is said of targets. split_ratio: probability that the split is the cheapest.
+    """
     fleet_detail = _fleet_detail(load, best, serving, bill, estimated)
     more = further or NOTHING_FURTHER
     fleet_usd = bill.cost.exact_usd_per_month + more.self_host_usd
@@ -85,24 +90,81 @@ def verdict(
             "against": None,
             "saving_usd_per_month": None,
             "flip_gpu_usd_per_hour": None,
+            "hybrid": None,
         }
     api_usd = api.bill.exact_usd_per_month + more.api_usd
     saving, low, high = api_usd - fleet_usd, api_usd - high_usd, api_usd - low_usd
     choice = "self_host" if saving > 0 else "api"
-    flip = flip_gpu_price(
-        api_usd_per_month=max(Decimal(0), api_usd - more.self_host_usd),
-        replicas=bill.cost.replicas,
-        gpus_per_replica=best.gpus_per_replica,
-        hours_per_month=scenario.billing.hours_per_month,
-    )
+    flip = bill.flip_gpu_usd_per_hour(best.gpu, api_usd - more.self_host_usd)
+    sentence = _sentence(choice, hosting, api, saving, low, high)
+    detail = [fleet_detail, _api_detail(best, flip, choice, api), more.sentence]
+    hybrid = None
+    if split is not None and split.is_verdict:
+        choice, hybrid = "hybrid", _hybrid(split, split_ratio)
+        model = model_name(best.deployment.model.id)
+        detail = [sentence, _split_prices(split, best), *detail]
+        sentence = _split_sentence(split, model, gpus_name(split.gpus, best.gpu.accelerator.id), split_ratio)
+    elif split is not None and split.wins and choice == "self_host":
+        detail.insert(1, f"With {provider_name(api.price.provider)} in place of the spare it would cost "
+                         f"{money(to_decimal(split.saving_usd))} a month less.")  # fmt: skip
     return {
-        "sentence": _sentence(choice, hosting, api, saving, low, high),
-        "detail": " ".join((fleet_detail, _api_detail(best, flip, choice, api), more.sentence)),
+        "sentence": sentence,
+        "detail": " ".join(detail),
         "choice": choice,
         "against": _against(api),
         "saving_usd_per_month": {"low": usd(low), "mid": usd(saving), "high": usd(high)},
         "flip_gpu_usd_per_hour": None if flip is None else flip.quantize(Decimal("0.0001")),
+        "hybrid": hybrid,
     }
+
+
+def _hybrid(split: Split, probability: float | None) -> dict[str, Any]:
+    """saving_usd_per_month: against the cheaper of both alone, which saves_against names."""
+    upper = split.cheapest_to
+    return {
+        "replicas": split.best.replicas,
+        "gpus": split.gpus,
+        "self_hosted_ratio": split.best.self_hosted_ratio,
+        "usd_per_month": usd(split.usd),
+        "saving_usd_per_month": {"low": usd(split.low_usd), "mid": usd(split.saving_usd), "high": usd(split.high_usd)},
+        "saves_against": "api" if split.api_usd <= split.fleet_usd else "self_host",
+        "probability_ratio": probability,
+        "cheapest_gpu_usd_per_hour": {
+            "low": split.cheapest_from.quantize(Decimal("0.0001")),
+            "high": None if upper is None else upper.quantize(Decimal("0.0001")),
+        },
+    }
+
+
+def _split_sentence(split: Split, model: str, gpus: str, probability: float | None) -> str:
+    low, mid, high = (to_decimal(value) for value in (split.low_usd, split.saving_usd, split.high_usd))
+    rest = f"{_api_name(split.against)} for the rest"
+    alone = "the API alone" if split.api_usd <= split.fleet_usd else "self-hosting alone"
+    if low > 0:
+        span = "" if low == high else f" (range: {money_range(low, high)})"
+    else:
+        span = f" (range: from {money(high)} cheaper to {money(low)} dearer)"
+    sure = "" if probability is None else f", and the cheapest of the three with a probability of {probability:.0%}"
+    return (
+        f"A split is cheapest: {model} on {gpus} for {_share(split.best.self_hosted_ratio)} of the requests and {rest} "
+        f"is {money(mid)} a month cheaper than {alone}{span}{sure}."
+    )
+
+
+def _share(ratio: float) -> str:
+    """Never 100 % of what is split."""
+    return f"{ratio:.0%}" if ratio < 0.995 else f"{min(ratio, 0.9999):.2%}"
+
+
+def _split_prices(split: Split, best: Candidate) -> str:
+    low, high = split.cheapest_from, split.cheapest_to
+    counts = f"{price(best.gpu.price.usd_per_gpu_hour)} is counted"
+    if high is None:
+        return f"The split costs {money(to_decimal(split.usd))} a month."
+    where = f"below {price(high)}" if low <= 0 else f"between {price(low)} and {price(high)}"
+    return (
+        f"The split costs {money(to_decimal(split.usd))} a month and is the cheapest at {where} per GPU-hour; {counts}."
+    )
 
 
 def money(amount: Decimal) -> str:
@@ -159,7 +221,7 @@ def _sentence(choice: str, hosting: str, api: Hosted, saving: Decimal, low: Deci
 
 
 def _fleet_detail(load: Load, best: Candidate, serving: int, bill: FleetBill, estimated: bool) -> str:
-    spare = bill.cost.replicas - serving
+    spare = bill.running.terms.spare_replicas
     carry = "carries" if serving == 1 else "carry"
     how = "by the closed form; percentiles under load need a run" if estimated else "within every target"
     return (

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from costmodel import BillingMode
 from planner.planning.schema.costs import Costs
 from planner.planning.schema.fields import IsoDate, Loose, Part, Range, Ratio, ShortText, Sourced
 from planner.planning.schema.model import Hardware, Model
@@ -73,7 +74,18 @@ class Engine(Part):
 class Billing(Part):
     """How the fleet is paid."""
 
-    mode: Literal["always_on"] = Field("always_on", description="Every replica is paid every hour.")
+    mode: Literal[BillingMode, "cheapest"] = Field(
+        "always_on",
+        description="What the plan is billed by. always_on: every replica, every hour; scheduled: what each hour "
+        "of the week needs; autoscaled: the same by a rule that sees only the present; scale_to_zero: and the last "
+        "replica off when idle; business_hours: Monday to Friday, 8 to 18, the API outside; committed_1y, "
+        "committed_3y: a part for the term, the rest by schedule; spot: interruptible; cheapest: of allowed_modes "
+        "that keep the targets.",
+    )
+    allowed_modes: Annotated[tuple[BillingMode, ...], Field(min_length=1, max_length=8), Loose] = Field(
+        ("always_on", "scheduled", "autoscaled", "scale_to_zero", "committed_1y", "committed_3y"),
+        description="Modes among which cheapest chooses; spot and business hours only if named.",
+    )
     hours_per_month: Annotated[float, Range(1, 744, "h")] = Field(
         730.0, description="Hours in a month (365 × 24 / 12 = 730)."
     )
@@ -85,6 +97,11 @@ class Billing(Part):
     )
     spot_interruptions_per_hour: Annotated[float, Range(0, 60, "per hour")] = Field(
         0.05, description="How often an interruptible replica is taken away; an assumption."
+    )
+    spot_price_ratio: Annotated[float, Range(0.01, 1, "(a ratio)")] | None = Field(
+        None,
+        description="Price of an interruptible hour over that on demand; left out: the median of the renters who list "
+        "both.",
     )
     reserved_1y_discount_ratio: Annotated[float, Range(0, 0.95, "(a ratio)")] = Field(
         0.35, description="Off the hourly price for a year's commitment; 30 to 40 % is usual, prices are hardly listed."

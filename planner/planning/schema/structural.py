@@ -10,9 +10,6 @@ from pydantic import ValidationError
 from planner.planning.errors import FieldError, ScenarioInvalid, pointer, show
 from planner.planning.schema.read import read_object
 
-NOT_OFFERED = {
-    ("billing", "mode"): "Only always_on billing is offered so far; business hours and scale to zero are not yet.",
-}
 _WRONG_TYPE = {
     "int_type": ("not_whole", "a whole number"),
     "int_from_float": ("not_whole", "a whole number"),
@@ -84,8 +81,6 @@ def _translate(e: dict[str, Any], path: tuple[str | int, ...]) -> FieldError:
 
 
 def _literal(path: tuple[str | int, ...], given: Any, expected: str) -> FieldError:
-    if path in NOT_OFFERED and isinstance(given, str):
-        return FieldError("not_offered_yet", pointer(*path), show(given), expected, NOT_OFFERED[path])
     return FieldError("unknown_choice", pointer(*path), show(given), expected, f"{path[-1]} must be {expected}.")
 
 

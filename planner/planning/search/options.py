@@ -8,7 +8,9 @@ from fractions import Fraction
 
 from costmodel import Coverage, replicas_for_peak
 from costmodel.pricing.money import exact
-from planner.planning.money.bills import FleetBill, fleet_bill
+from costmodel.pricing.terms import BillingMode
+from planner.planning.money.bills import FleetBill, Hosted, fleet_bill
+from planner.planning.money.running import billing_modes, running_in
 from planner.planning.search.candidates import Candidate, Job
 from planner.planning.search.closed_form import Form
 from planner.planning.search.constraints import constraint_reason
@@ -50,7 +52,7 @@ class Option:
     coverage: Coverage | None = None
 
 
-def option_of(job: Job, candidate: Candidate) -> Option:
+def option_of(job: Job, candidate: Candidate, against: Hosted | None) -> Option:
     """The closed form of a prepared candidate."""
     replica = candidate.replica
     if replica is None:
@@ -73,8 +75,12 @@ def option_of(job: Job, candidate: Candidate) -> Option:
         size,
         gpus_per_replica=candidate.gpus_per_replica,
         capacity_rps=size.mid_rps,
+        targets=job.targets,
+        against=against,
     )
-    reason = constraint_reason(job.scenario, candidate.gpus_per_replica, size.serving, size.mid_rps, bill)
+    reason = constraint_reason(
+        job.scenario, candidate.gpu, candidate.gpus_per_replica, size.serving, size.mid_rps, bill
+    )
     if reason is not None:
         return Option(replace(candidate, reason=reason), form, capacity)
     return Option(candidate, form, capacity, size, bill, coverage_of(deployment))
@@ -110,10 +116,21 @@ def preference(candidate: Candidate, gpus: int) -> tuple[int, int, int, int, str
 
 
 def fleet_usd(job: Job, gpu: Gpu, gpus_per_replica: int, serving: int) -> Fraction:
-    """A month of so many serving replicas and the spares."""
+    """The least that a month of so many serving replicas and the spares costs, by the modes that may bill it."""
     billing = job.scenario.billing
+    if billing.mode != "always_on":
+        return min(_least_usd(job, gpu, gpus_per_replica, serving, mode) for mode in billing_modes(job.scenario))
     gpus = gpus_per_replica * (serving + billing.spare_replicas)
     return exact(gpu.price.usd_per_gpu_hour) * gpus * exact(billing.hours_per_month)
+
+
+def _least_usd(job: Job, gpu: Gpu, gpus_per_replica: int, serving: int, mode: BillingMode) -> Fraction:
+    """Without what an API serves while the fleet is closed."""
+    running = running_in(
+        mode, job.scenario, gpu, job.load, gpus_per_replica=gpus_per_replica,
+        capacity_rps=job.load.peak_rps / serving, api_usd=None,
+    )  # fmt: skip
+    return running.month(rounding="float").usd
 
 
 def hoped_usd(job: Job, option: Option) -> Fraction | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from costmodel.pricing.hybrid import overflow_ratio
 from planner.planning.money.bills import FleetBill, Hosted
 from planner.planning.money.further import Further, further_of
+from planner.planning.money.hybrid import Split
 from planner.planning.schema import Scenario
 from planner.planning.search.candidates import Job
 from planner.planning.search.intervals import Sized
@@ -17,6 +20,8 @@ from planner.planning.uncertainty.slo_probability import residuals
 from planner.planning.uncertainty.spread import CERTAIN, Spread, from_quartiles, within
 
 GRID = 5
+FARTHEST_LOG = 3.0
+MONTHS_TABULATED = 301
 LEAST_RATIO = 1e-3
 """Of a replica's capacity: below it no fleet is counted."""
 
@@ -77,23 +82,49 @@ def _gpu_spread(scenario: Scenario, size: Sized) -> Spread:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """A month in each draw, USD. serving: replicas; api_usd None without an API. carried: whether any fleet does."""
+    """A month in each draw, USD. serving: replicas; api_usd None without an API. carried: whether any fleet does.
+
+    fleet_usd: with further lines; gpus_usd: the part that follows the GPU price, outside_usd what an API bills while
+    the fleet is closed. split_usd: of the cheapest split, which is the API alone where no replica pays; None
+    where the verdict is none.
+    """
 
     serving: FloatArray
     capacity_rps: FloatArray
     fleet_usd: FloatArray
+    gpus_usd: FloatArray
+    outside_usd: FloatArray
     api_usd: FloatArray | None
     carried: np.ndarray
+    split_usd: FloatArray | None
 
     @property
     def saving_usd(self) -> FloatArray:
         assert self.api_usd is not None
         return np.asarray(self.api_usd - self.fleet_usd)
 
+    @property
+    def split_saving_usd(self) -> FloatArray:
+        """Of the split, against the cheaper of both alone."""
+        assert self.api_usd is not None
+        assert self.split_usd is not None
+        return np.asarray(np.minimum(self.api_usd, np.where(self.carried, self.fleet_usd, np.inf)) - self.split_usd)
+
+    def turned(self, choice: Choice) -> np.ndarray:
+        """Draws in which the verdict would be another: of fleet and API the other side is cheaper, or no fleet does;
+        of the split, that either alone is."""
+        if choice == "hybrid":
+            return np.asarray(self.split_saving_usd <= 0)
+        cheaper = (self.saving_usd > 0) & self.carried
+        return np.asarray(cheaper != (choice == "self_host"))
+
+
+Choice = Literal["self_host", "api", "hybrid"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """The plan as a function of its inputs: the fleet resized for each draw, both bills.
+    """The plan as a function of its inputs: the fleet resized for each draw, both bills, and the split made anew.
 
     Capacity of a replica = the simulated one × (step time, a line in the logarithms through the simulated ends) ×
     (lengths, closed form on a grid). API bill = load × price × token ratio × (input × prompt + output × output):
@@ -108,6 +139,15 @@ class Model:
     prompt_grid: FloatArray
     output_grid: FloatArray
     further: Further
+    split: Split | None
+    month_grid: tuple[FloatArray, FloatArray] | None
+
+    @property
+    def choice(self) -> Choice:
+        """What the verdict says at the planned values."""
+        if self.split is not None:
+            return "hybrid"
+        return "self_host" if self.outcome({}, 1).saving_usd[0] > 0 else "api"
 
     def outcome(self, factors: Factors, draws: int) -> Outcome:
         """Bills when the inputs are these factors of the planned ones."""
@@ -118,10 +158,51 @@ class Model:
         capacity = self.size.capacity_rps * np.maximum(ratio, LEAST_RATIO)
         peak = self.job.load.peak_rps * factor["load"]
         serving = np.maximum(1.0, np.ceil(peak / capacity * (1 - 1e-9)))
-        month_usd = float(self.bill.cost.exact_usd_per_month) / self.bill.cost.replicas
-        fleet = (serving + self.job.scenario.billing.spare_replicas) * month_usd * factor["gpu_price"]
-        fleet = fleet + float(self.further.self_host_usd)
-        return Outcome(serving, capacity, np.asarray(fleet), self._api_usd(factor), carried)
+        gpus_usd = self._gpus_usd(serving, factor["load"] * self.size.capacity_rps / capacity) * factor["gpu_price"]
+        api_usd = self._api_usd(factor)
+        closed = self.bill.month.outside_ratio
+        outside = np.zeros(draws) if api_usd is None else closed * (api_usd - float(self.further.api_usd))
+        fleet = gpus_usd + outside + float(self.further.self_host_usd)
+        split = self._split_usd(capacity, factor, api_usd)
+        return Outcome(
+            serving, capacity, np.asarray(fleet), np.asarray(gpus_usd), np.asarray(outside), api_usd, carried, split
+        )
+
+    def _gpus_usd(self, serving: FloatArray, load_ratio: FloatArray) -> FloatArray:
+        """The month of the GPUs at the planned price. load_ratio: load over capacity, as a multiple of the planned.
+        Always on it is that of the replicas; otherwise read from a table."""
+        terms = self.bill.running.terms
+        if self.month_grid is None:
+            month_usd = float(terms.usd_per_replica_hour * terms.hours_per_month)
+            return np.asarray((serving + terms.spare_replicas) * month_usd)
+        places, months_usd = self.month_grid
+        inside = np.interp(np.log(load_ratio), places, months_usd)
+        return np.asarray(inside * np.maximum(1.0, load_ratio / math.exp(places[-1])))  # in proportion beyond the table
+
+    def _split_usd(self, capacity: FloatArray, factor: Factors, api_usd: FloatArray | None) -> FloatArray | None:
+        """Of the cheapest split. Always on: a replica's month is that of so many full hours at the API; it pays up to
+        the rate that so many hours of the week exceed, in whole replicas next to it. In other modes the replicas of
+        the plan grow as load over capacity does."""
+        if self.split is None or api_usd is None:
+            return None
+        best, running = self.split.best, self.bill.running
+        carries = capacity / factor["load"]  # of one replica, at the planned rates
+        all_usd = api_usd - float(self.further.api_usd)
+        terms, week = running.terms, np.sort(np.array(running.rates_rps))[::-1]
+        if terms.mode == "always_on":
+            replica_usd = float(terms.usd_per_replica_hour * terms.hours_per_month) * factor["gpu_price"]
+            full_hours = np.ceil(replica_usd * week.sum() / (all_usd * carries))
+            pays_up_to = week[np.minimum(np.maximum(full_hours, 1), len(week)).astype(np.int64) - 1] / carries
+            counts = [np.floor(pays_up_to), np.ceil(pays_up_to)]
+        else:
+            replica_usd = float(best.self_host_usd) / best.replicas * factor["gpu_price"]
+            counts = [np.rint(best.replicas * running.capacity_rps / carries)]
+        found = [api_usd]
+        for count in counts:
+            beyond = np.maximum(overflow_ratio(running.rates_rps, count * carries), self.bill.month.outside_ratio)
+            both = float(self.further.self_host_usd) + float(self.further.api_usd)
+            found.append(np.where(count > 0, count * replica_usd + beyond * all_usd + both, api_usd))
+        return np.asarray(np.minimum.reduce(found))
 
     def _api_usd(self, factor: Factors) -> FloatArray | None:
         if self.against is None:
@@ -165,8 +246,17 @@ def _place(value: FloatArray, grid: FloatArray) -> tuple[np.ndarray, FloatArray]
     return cell, np.asarray(scaled - cell)
 
 
-def make_model(job: Job, size: Sized, bill: FleetBill, against: Hosted | None) -> Model:
-    """Tabulate what lengths do to a replica's rate."""
+def _month_grid(bill: FleetBill) -> tuple[FloatArray, FloatArray] | None:
+    """Logarithms of load over capacity, as multiples of the planned, and the month of the GPUs there, USD."""
+    if bill.mode == "always_on":
+        return None
+    places = np.linspace(-FARTHEST_LOG, FARTHEST_LOG, MONTHS_TABULATED)
+    months = [bill.running.month(load_ratio=math.exp(place), rounding="float").usd for place in places]
+    return places, np.array([float(usd) for usd in months])
+
+
+def make_model(job: Job, size: Sized, bill: FleetBill, against: Hosted | None, split: Split | None) -> Model:
+    """Tabulate what lengths do to a replica's rate, and what load does to the month. split: where it is the verdict."""
     known, replica = job.scenario.uncertainty, size.candidate.replica
     assert replica is not None
     grids = [np.linspace(-1, 1, GRID) * 2 * math.log(max(f, 1.02))
@@ -183,4 +273,4 @@ def make_model(job: Job, size: Sized, bill: FleetBill, against: Hosted | None) -
         for p in grids[0]
     ]
     logs = np.log(np.maximum(np.array(rates) / now, LEAST_RATIO))
-    return Model(job, size, bill, against, logs, grids[0], grids[1], further_of(job.scenario))
+    return Model(job, size, bill, against, logs, grids[0], grids[1], further_of(job.scenario), split, _month_grid(bill))

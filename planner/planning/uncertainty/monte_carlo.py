@@ -38,7 +38,7 @@ def draw(model: Model, drivers: tuple[Driver, ...]) -> Drawn:
 
 def headline_rows(model: Model, drawn: Drawn) -> list[dict[str, Any]]:
     """10th, 50th and 90th percentile of what the first page shows; draws that no fleet carries are left out."""
-    out, load, bill = drawn.outcome, model.job.load, model.bill
+    out, load = drawn.outcome, model.job.load
     keep = out.carried
     tokens = load.mix.prompt_tokens_mean * drawn.factors.get("prompt", 1.0) + (
         load.mix.output_tokens_mean * drawn.factors.get("output", 1.0)
@@ -52,14 +52,20 @@ def headline_rows(model: Model, drawn: Drawn) -> list[dict[str, Any]]:
         _headline("usd_per_mtok", "Self-hosting, all tokens", "USD/Mtok", (out.fleet_usd / volume * MTOK)[keep]),
     ]
     if out.api_usd is not None:
-        replicas = out.serving + model.job.scenario.billing.spare_replicas
-        gpu_hours = replicas * bill.cost.gpus / bill.cost.replicas * hours
+        price = float(model.size.candidate.gpu.price.usd_per_gpu_hour) * drawn.factors.get("gpu_price", 1.0)
+        gpu_hours = out.gpus_usd / price
+        left = np.maximum(0.0, out.api_usd - out.outside_usd - float(model.further.self_host_usd))
         rows += [
             _headline("api_usd_per_month", "API", "USD/month", out.api_usd),
             _headline("saving_usd_per_month", "Saving by self-hosting", "USD/month", out.saving_usd[keep]),
             _headline("flip_gpu_usd_per_hour", "GPU price at which both cost the same", "USD/GPU-hour",
-                      np.maximum(0.0, (out.api_usd - float(model.further.self_host_usd)) / gpu_hours)[keep]),
+                      (left / gpu_hours)[keep]),
         ]  # fmt: skip
+    if out.split_usd is not None:
+        rows += [
+            _headline("split_usd_per_month", "Split of both", "USD/month", out.split_usd),
+            _headline("split_saving_usd_per_month", "Saving by the split", "USD/month", out.split_saving_usd),
+        ]
     return rows
 
 
@@ -73,19 +79,10 @@ def _headline(key: str, label: str, unit: str, values: FloatArray) -> dict[str, 
 
 
 def flip_probability(model: Model, drawn: Drawn) -> float | None:
-    """Share of draws in which the other side is cheaper than in the verdict, or no fleet does; None without an API."""
-    out = drawn.outcome
-    if out.api_usd is None:
+    """Share of draws in which the verdict would be another (`Outcome.turned`); None without an API."""
+    if drawn.outcome.api_usd is None:
         return None
-    chosen = self_host_chosen(model)
-    cheaper = (out.saving_usd > 0) & out.carried
-    return float(np.mean(cheaper != chosen))
-
-
-def self_host_chosen(model: Model) -> bool:
-    """What the verdict says at the planned values."""
-    assert model.against is not None
-    return bool(model.outcome({}, 1).saving_usd[0] > 0)
+    return float(np.mean(drawn.outcome.turned(model.choice)))
 
 
 def driver_rows(model: Model, drawn: Drawn) -> list[dict[str, Any]]:
@@ -137,7 +134,7 @@ def _flip(model: Model, driver: Driver) -> tuple[float | None, float]:
     """The nearest z at which this input alone turns the verdict, and the probability of being beyond any such."""
     z = np.linspace(-FARTHEST_Z, FARTHEST_Z, SCAN)
     out = model.outcome({driver.key: driver.spread.at(z)}, SCAN)
-    turned = ((out.saving_usd > 0) & out.carried) != self_host_chosen(model)
+    turned = out.turned(model.choice)
     if not turned.any():
         return None, 0.0
     places = z[turned]

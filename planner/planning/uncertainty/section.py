@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.money.hybrid import Split
 from planner.planning.report.plain import usd
 from planner.planning.search.candidates import Job
 from planner.planning.search.intervals import Sized
@@ -18,11 +19,14 @@ MAX_FACTOR_SIMULATED = 3
 """Fleets beyond this many times the recommended one are not simulated for their probability."""
 
 
-def uncertainty_section(job: Job, size: Sized, bill: FleetBill, against: Hosted | None) -> dict[str, Any]:
-    """Errors of the model and of the inputs: what they do to the targets, to the money and to the verdict."""
+def uncertainty_section(
+    job: Job, size: Sized, bill: FleetBill, against: Hosted | None, split: Split | None
+) -> dict[str, Any]:
+    """Errors of the model and of the inputs: what they do to the targets, to the money and to the verdict. split:
+    where it is the verdict."""
     covered = size.coverage
     drivers = drivers_of(job, size, against)
-    model = make_model(job, size, bill, against)
+    model = make_model(job, size, bill, against, split)
     drawn = draw(model, drivers)
     rows = driver_rows(model, drawn)
     flips = [row for row in rows if row["flip_at"] is not None]
@@ -56,13 +60,11 @@ def replica_rows(job: Job, size: Sized, bill: FleetBill) -> list[dict[str, Any]]
         wanted.add(size.serving - 1)
     if size.serving < size.serving_high <= MAX_FACTOR_SIMULATED * size.serving:
         wanted.add(size.serving_high)
-    spare = bill.cost.replicas - size.serving
-    month = bill.cost.exact_usd_per_month / bill.cost.replicas
     return [
         {
             "serving": serving,
             "slo_probability_ratio": simulated_probability(job, size, serving),
-            "usd_per_month": usd(month * (serving + spare)),
+            "usd_per_month": usd(bill.running.usd_of(serving)),
         }
         for serving in sorted(wanted)
     ]

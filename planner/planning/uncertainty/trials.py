@@ -12,7 +12,6 @@ from planner.planning.report.verdict import money
 from planner.planning.search.replica import FloatArray
 from planner.planning.traffic.lengths import normal_quantiles
 from planner.planning.uncertainty.drivers import Driver, Factors, Model, Outcome
-from planner.planning.uncertainty.monte_carlo import self_host_chosen
 
 OUTER, INNER = 201, 200
 LOAD_TEST_HOURS = 8
@@ -55,9 +54,10 @@ TRIALS = (
 def trial_rows(model: Model, drivers: tuple[Driver, ...]) -> list[dict[str, Any]]:
     """Every trial that tells something here, the one with the largest net worth over the horizon first.
 
-    Decision: with the trial the cheaper side is taken for each outcome, E[max(0, E[saving | measured])], without it the
-    side that is cheaper on average, max(0, E[saving]). Sizing (load test, where self-hosting is the choice): without
-    it a fleet that is enough in nine cases of ten is bought, with it what is needed.
+    Decision: with the trial the cheapest choice is taken for each outcome, without it the one that is cheapest on
+    average: min over choices of E[cost] - E[min over choices of E[cost | measured]]. Sizing (load test,
+    where self-hosting is the choice): without it a fleet that is enough in nine cases of ten is bought, with it what is
+    needed.
     """
     known = {driver.key: driver for driver in drivers}
     rows = [_row(model, known, trial) for trial in TRIALS if any(key in known for key in trial.drivers)]
@@ -95,18 +95,22 @@ def _decision_usd(model: Model, known: dict[str, Driver], trial: Trial) -> float
             factors[driver.key] = np.repeat(outer, INNER)
         else:
             factors[driver.key] = np.tile(driver.spread.at(normal_quantiles(INNER)[rng.permutation(INNER)]), OUTER)
-    saving = _saving(model, model.outcome(factors, OUTER * INNER)).reshape(OUTER, INNER).mean(axis=1)
-    return float(np.maximum(0.0, saving).mean() - max(0.0, float(saving.mean())))
+    choices = _choices_usd(model, model.outcome(factors, OUTER * INNER))
+    means = choices.reshape(len(choices), OUTER, INNER).mean(axis=2)
+    return float(means.mean(axis=1).min() - means.min(axis=0).mean())
 
 
-def _saving(model: Model, out: Outcome) -> FloatArray:
-    """A fleet that no number of replicas makes good is paid for nothing."""
-    lost = -float(model.bill.cost.exact_usd_per_month + model.further.self_host_usd)
-    return np.asarray(np.where(out.carried, out.saving_usd, lost))
+def _choices_usd(model: Model, out: Outcome) -> FloatArray:
+    """What each choice costs in each draw: API, fleet, and the split where it is the verdict. A fleet that no number
+    of replicas makes good is paid for nothing, and the API beside it."""
+    assert out.api_usd is not None
+    lost = float(model.bill.cost.exact_usd_per_month + model.further.self_host_usd)
+    fleet = np.where(out.carried, out.fleet_usd, out.api_usd + lost)
+    return np.array([out.api_usd, fleet, *([] if out.split_usd is None else [out.split_usd])])
 
 
 def _sizing_usd(model: Model, known: dict[str, Driver]) -> float:
-    if model.against is not None and not self_host_chosen(model):
+    if model.against is not None and model.choice != "self_host":
         return 0.0
     driver = known["step_time"]
     out = model.outcome({"step_time": driver.spread.at(normal_quantiles(1_000))}, 1_000)

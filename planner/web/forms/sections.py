@@ -218,14 +218,22 @@ SECTIONS: tuple[Section, ...] = (
         (
             Group(
                 (
+                    Item(
+                        "billing.mode",
+                        "The plan is billed",
+                        help="What the month of the plan is: every replica every hour, or the hours that a schedule, a "
+                        "rule, a commitment or spot leaves to pay.",
+                    ),
                     Item("billing.hours_per_month", "Hours in a month"),
                     Item("billing.spare_replicas", "Spare replicas"),
                     Item("billing.max_usd_per_month", "Budget", optional=True),
                     Item("billing.ready_s", "Start of a replica"),
                     Item("billing.idle_s", "Idle before it stops"),
                     Item("billing.spot_interruptions_per_hour", "Spot interruptions"),
+                    Item("billing.spot_price_ratio", "Spot over on-demand price", optional=True),
                     Item("billing.reserved_1y_discount_ratio", "Off for one year"),
                     Item("billing.reserved_3y_discount_ratio", "Off for three years"),
+                    Item("billing.allowed_modes", "Modes that cheapest may choose", "list", optional=True, wide=True),
                     Item("priced_at", "Prices of", "text"),
                     Item("seed", "Seed"),
                 )

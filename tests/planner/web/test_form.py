@@ -74,7 +74,7 @@ def test_every_field_of_the_form_is_one_of_the_schema() -> None:
 def test_every_field_of_the_schema_is_one_of_the_form() -> None:
     """Else an edit would lose it. Left out: what has one value, what the trace names, what rows and GPUs stand for."""
     shown = {item.path for item in items()}
-    left_out = {"schema_version", "billing.mode", "api.alternatives", *(start.rstrip(".") for start in BY_GPU)}
+    left_out = {"schema_version", "api.alternatives", *(start.rstrip(".") for start in BY_GPU)}
     fields = set(_leaves(ScenarioSchema.model_json_schema(), ScenarioSchema.model_json_schema(), ""))
     assert {path for path in fields - shown - left_out if not path.startswith("traffic.trace.")} == set()
 
@@ -96,7 +96,9 @@ def test_help_beside_a_field_names_no_key_of_the_document() -> None:
 
 def test_a_closed_section_says_what_its_numbers_are(editor: Client) -> None:
     page = editor.get(NEW).content.decode()
-    assert re.search(r"730 hours, Spare replicas 1, Prices of \d{4}-\d\d-\d\d, Seed 1<", page)
+    assert re.search(
+        r"always on, every replica every hour, 730 hours, Spare replicas 1, Prices of \d{4}-\d\d-\d\d<", page
+    )
     assert '<span class="now">vLLM</span>' in page
 
 
