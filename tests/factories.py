@@ -83,7 +83,7 @@ def make_upload(user: User, data: bytes = b"0,10,5\n1,10,5\n", name: str = "Traf
 
 
 def make_trace(user: User, data: bytes = b"0,20,5\n2,30,6\n") -> Trace:
-    return upload_confirm(upload=make_upload(user, data), answers=Answers()).trace
+    return upload_confirm(upload=make_upload(user, data), answers=Answers(), user=user).trace
 
 
 def make_webhook(user: User, url: str = "https://example.com/hook", **fields: Any) -> tuple[Webhook, str]:

@@ -1,9 +1,11 @@
 """A cache that the web processes of one machine share: one SQLite file of its own, apart from the database.
 
 Counts are exact across processes, which Django's file and database caches do not promise, and a write costs some tens
-of microseconds. Nothing in it is precious: the file is not synced to the disk, and what is lost is computed again.
+of microseconds. Nothing in it is precious: the file is not synced to the disk, and what is lost is computed again. So a
+file that is locked, full or broken is no failure either: then nothing is kept, and nothing is found.
 """
 
+import logging
 import os
 import sqlite3
 import threading
@@ -13,9 +15,12 @@ from typing import Any
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
 
-BUSY_S = 5.0
+BUSY_S = 0.5
+"""Longest wait for another's write; an answer waits for several of them, and a write takes microseconds."""
 CULL_EVERY = 200
 _SCHEMA = "create table if not exists kept (key text primary key, value, ends_s real) without rowid"
+
+logger = logging.getLogger(__name__)
 
 
 class SharedCache(BaseCache):
@@ -37,8 +42,8 @@ class SharedCache(BaseCache):
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
         question = "select value from kept where key = ? and ends_s > ?"
-        found = self._file().execute(question, (self._key(key, version), time.time())).fetchone()
-        return default if found is None else found[0]
+        found = self._rows(question, (self._key(key, version), time.time()))
+        return found[0][0] if found else default
 
     def set(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
         statement = "insert or replace into kept values (?, ?, ?)"
@@ -69,21 +74,28 @@ class SharedCache(BaseCache):
         return float("inf") if ends_s is None else float(ends_s)
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
-        file = self._file()
-        rows = file.execute(statement, values).fetchall()
+        rows = self._rows(statement, values)
         self._writes += 1
         if self._writes % CULL_EVERY == 1:
-            self._cull(file)
+            self._cull()
         return rows
 
-    def _cull(self, file: sqlite3.Connection) -> None:
+    def _rows(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+        """What the statement returns; nothing where the file cannot be used."""
+        try:
+            return self._file().execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            logger.warning("the cache %s was not used: %s", self._path.name, error)
+            return []
+
+    def _cull(self) -> None:
         """Now and then: what has ended goes, and where too many are left, those that end first."""
-        file.execute("delete from kept where ends_s <= ?", (time.time(),))
-        (count,) = file.execute("select count(*) from kept").fetchone()
+        self._rows("delete from kept where ends_s <= ?", (time.time(),))
+        count = sum(number for (number,) in self._rows("select count(*) from kept", ()))
         if count > self._max_entries:
             too_many = count - self._max_entries * 3 // 4
             order = "select key from kept order by ends_s limit ?"
-            file.execute(f"delete from kept where key in ({order})", (too_many,))  # noqa: S608 - a constant
+            self._rows(f"delete from kept where key in ({order})", (too_many,))  # noqa: S608 - a constant
 
     def _file(self) -> sqlite3.Connection:
         """A connection for each thread and process: SQLite's do not survive a fork."""

@@ -17,12 +17,14 @@ from planner.planning import ScenarioInvalid
 from planner.planning.command import file_trace
 from planner.planning.importers import ANSWERS, Answers, ImportRefused, printable
 from planner.planning.inspection import inspect_source
+from planner.teams.audit import record
 from planner.teams.models import Team, User
 
 MAX_PART_BYTES = 4 << 20
 MAX_UPLOAD_BYTES = 32 << 20
 MAX_OPEN_UPLOADS = 5
 UPLOADS_LAST = timedelta(days=1)
+_UPLOAD = "trace upload"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ def upload_begin(*, team: Team, user: User | None, name: str) -> TraceUpload:
     upload = TraceUpload(team=team, created_by=user, name=printable(name, 200))
     upload.full_clean()
     upload.save()
+    record(team=team, actor=user, action="trace_upload.begun", thing=upload, kind=_UPLOAD)
     return upload
 
 
@@ -81,10 +84,10 @@ def upload_preview(*, upload: TraceUpload, answers: Answers) -> dict[str, Any]:
     return inspect_source(upload_source(upload), answers)
 
 
-def upload_confirm(*, upload: TraceUpload, answers: Answers) -> Confirmed:
+def upload_confirm(*, upload: TraceUpload, answers: Answers, user: User | None = None) -> Confirmed:
     """Keeps profile and requests, and ends the upload. The same file with the same answers is the trace it already is.
 
-    ImportRefused: not readable, questions open (unanswered), or no single requests (not_requests).
+    user: who confirms. ImportRefused: not readable, questions open (unanswered), or no single requests (not_requests).
     """
     digest = upload_digest(upload, answers)
     known = Trace.objects.filter(team=upload.team, digest=digest).first()
@@ -110,6 +113,8 @@ def upload_confirm(*, upload: TraceUpload, answers: Answers) -> Confirmed:
     try:
         with transaction.atomic():
             trace.save()
+            said = {"format": trace.format, "requests": trace.requests}
+            record(team=trace.team, actor=user, action="trace.added", thing=trace, details=said)
     except IntegrityError:  # someone else confirmed the same file a moment ago
         trace = Trace.objects.get(team=upload.team, digest=digest)
         upload.delete()
@@ -140,11 +145,15 @@ def _plain(answers: Answers) -> Mapping[str, object]:
     return {**given, "columns": dict(answers.columns)}
 
 
-def upload_delete(*, upload: TraceUpload) -> None:
+@transaction.atomic
+def upload_delete(*, upload: TraceUpload, user: User | None = None) -> None:
     """Ends an upload without a trace."""
+    record(team=upload.team, actor=user, action="trace_upload.deleted", thing=upload, kind=_UPLOAD)
     upload.delete()
 
 
-def trace_delete(*, trace: Trace) -> None:
+@transaction.atomic
+def trace_delete(*, trace: Trace, user: User | None = None) -> None:
     """Forgets a trace; scenarios hold copies of their own."""
+    record(team=trace.team, actor=user, action="trace.deleted", thing=trace)
     trace.delete()

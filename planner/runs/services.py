@@ -10,6 +10,7 @@ from planner import planning
 from planner.runs.messages import wake
 from planner.runs.models import IdempotencyKey, Run, State
 from planner.scenarios.models import ScenarioVersion
+from planner.teams.audit import record
 from planner.teams.models import Team, User
 
 
@@ -101,17 +102,25 @@ def _create(
         run.state, run.report, run.progress_ratio = State.DONE, done.report, 1.0
         run.started_at, run.finished_at = done.started_at, done.finished_at
     run.save()
+    said = {"scenario": f"{version.scenario_id}:{version.number}" if version else None, "priced_at": f"{run.priced_at}"}
+    record(team=team, actor=user, action="run.started", thing=run, label=run.name, details=said)
     if done is None:
         transaction.on_commit(lambda: wake(run.pk))
     return run
 
 
-def run_cancel(*, run: Run) -> Run:
+@transaction.atomic
+def run_cancel(*, run: Run, user: User | None = None) -> Run:
     """Asks a run to stop: a queued one is cancelled at once, a running one at its worker's next beat.
 
-    Cancelling a finished run changes nothing. Returns the run as it now stands.
+    Cancelling a finished run, or one that was asked before, changes nothing. user: who asks; None: a command on the
+    server. Returns the run as it now stands.
     """
     row = Run.objects.filter(pk=run.pk)
-    if not row.filter(state=State.QUEUED).update(state=State.CANCELLED, cancel_requested=True, finished_at=Now()):
-        row.filter(state=State.RUNNING).update(cancel_requested=True)
-    return row.get()
+    asked = row.filter(state=State.QUEUED).update(state=State.CANCELLED, cancel_requested=True, finished_at=Now())
+    if not asked:
+        asked = row.filter(state=State.RUNNING, cancel_requested=False).update(cancel_requested=True)
+    found = row.get()
+    if asked:
+        record(team=found.team, actor=user, action="run.cancelled", thing=found, label=found.name)
+    return found

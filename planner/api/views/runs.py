@@ -93,7 +93,7 @@ class RunItem(ApiView):
     @extend_schema(**openapi.RUN_CANCEL)
     def delete(self, request: Request, run_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
-        run_cancel(run=_find(self.caller.team, run_id))
+        run_cancel(run=_find(self.caller.team, run_id), user=self.caller.user)
         run = _find(self.caller.team, run_id)
         if run.state in FINAL_STATES:
             return HttpResponse(status=204)

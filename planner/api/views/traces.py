@@ -68,7 +68,7 @@ class TraceItem(ApiView):
     @extend_schema(**openapi.TRACE_DELETE)
     def delete(self, request: Request, trace_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
-        trace_delete(trace=self.trace(trace_id))
+        trace_delete(trace=self.trace(trace_id), user=self.caller.user)
         return HttpResponse(status=204)
 
     def trace(self, trace_id: UUID) -> Trace:
@@ -136,7 +136,7 @@ class UploadItem(_OfUpload):
     @extend_schema(**openapi.UPLOAD_DELETE)
     def delete(self, request: Request, upload_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
-        upload_delete(upload=self.upload(upload_id))
+        upload_delete(upload=self.upload(upload_id), user=self.caller.user)
         return HttpResponse(status=204)
 
 
@@ -202,7 +202,7 @@ class UploadConfirm(_OfUpload):
         read_query(request, NoQuery)
         upload, answers = self.upload(upload_id), _answers(request)
         try:
-            done = upload_confirm(upload=upload, answers=answers)
+            done = upload_confirm(upload=upload, answers=answers, user=self.caller.user)
         except ImportRefused as refused:
             raise _refused(refused.code, str(refused)) from None
         headers = {"Location": f"{PATH}/{done.trace.pk}"} if done.is_new else {}

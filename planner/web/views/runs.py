@@ -54,7 +54,7 @@ def line(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpResponse:
 def cancel(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpResponse:
     """Ask a run to stop."""
     must_run(visit)
-    run_cancel(run=run_of(visit, run_id))
+    run_cancel(run=run_of(visit, run_id), user=visit.user)
     return redirect("run", run_id=run_id)
 
 

@@ -63,7 +63,7 @@ def new(request: HttpRequest, visit: Visit) -> HttpResponse:
         upload_preview(upload=kept, answers=Answers())
     except ImportRefused as refused:
         if refused.code not in CURABLE:
-            upload_delete(upload=kept)
+            upload_delete(upload=kept, user=visit.user)
             return _choose(request, visit, str(refused))
     return redirect(f"{reverse('trace-upload', args=[kept.pk])}?{_back(request.POST)}")
 
@@ -79,7 +79,7 @@ def upload(request: HttpRequest, visit: Visit, upload_id: uuid.UUID) -> HttpResp
     refused = ""
     if request.method == "POST":
         try:
-            trace = upload_confirm(upload=row, answers=answers).trace
+            trace = upload_confirm(upload=row, answers=answers, user=visit.user).trace
         except ImportRefused as fault:
             refused = str(fault)
         else:
@@ -104,7 +104,7 @@ def upload(request: HttpRequest, visit: Visit, upload_id: uuid.UUID) -> HttpResp
 def upload_forget(request: HttpRequest, visit: Visit, upload_id: uuid.UUID) -> HttpResponse:
     """End an upload without a trace."""
     must_edit(visit)
-    upload_delete(upload=_upload_of(visit, upload_id))
+    upload_delete(upload=_upload_of(visit, upload_id), user=visit.user)
     return redirect(f"{reverse('trace-new')}?{_back(request.POST)}{visit.team_and}")
 
 
@@ -122,7 +122,7 @@ def detail(request: HttpRequest, visit: Visit, trace_id: uuid.UUID) -> HttpRespo
 def delete(request: HttpRequest, visit: Visit, trace_id: uuid.UUID) -> HttpResponse:
     """Forget a trace; scenarios hold copies of their own."""
     must_edit(visit)
-    trace_delete(trace=_trace_of(visit, trace_id))
+    trace_delete(trace=_trace_of(visit, trace_id), user=visit.user)
     return redirect("traces")
 
 
@@ -146,7 +146,7 @@ def _stored(visit: Visit, upload: "UploadedFile[bytes]") -> TraceUpload:
         for number, part in enumerate(upload.chunks(MAX_PART_BYTES), start=1):
             kept = upload_add(upload=kept, number=number, data=part)
     except UploadRefused:
-        upload_delete(upload=kept)
+        upload_delete(upload=kept, user=visit.user)
         raise
     return kept
 

@@ -1,10 +1,12 @@
 """The cache that web processes share."""
 
 import multiprocessing
+import sqlite3
 from pathlib import Path
 
 import pytest
 
+from planner.core import shared_cache
 from planner.core.shared_cache import SharedCache
 
 
@@ -53,3 +55,35 @@ def test_it_does_not_grow_without_end(tmp_path: Path) -> None:
     kept = [number for number in range(500) if cache.get(str(number)) is not None]
     assert len(kept) < 400
     assert kept[-1] == 499
+
+
+def used(cache: SharedCache) -> list[object]:
+    """What every call says, of a key that is kept in a file that can be used."""
+    calls = (
+        lambda: cache.get("kept", "none"),
+        lambda: cache.add("new", 1),
+        lambda: cache.set("new", 1),
+        lambda: cache.touch("kept"),
+        lambda: cache.delete("kept"),
+        lambda: cache.clear(),
+    )
+    with pytest.raises(ValueError, match="not kept"):
+        cache.incr("kept")
+    return [call() for call in calls]
+
+
+def test_a_locked_file_keeps_nothing_and_fails_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_cache, "BUSY_S", 0.01)
+    cache = cache_at(tmp_path)
+    cache.set("kept", 1)
+    holder = sqlite3.connect(tmp_path / "cache.sqlite3", isolation_level=None)
+    holder.execute("begin immediate")
+    assert used(cache) == [1, False, None, False, False, None], "a reader is let past a writer"
+    holder.execute("rollback")
+    holder.close()
+    assert cache.incr("kept") == 2
+
+
+def test_a_broken_file_keeps_nothing_and_fails_nothing(tmp_path: Path) -> None:
+    (tmp_path / "cache.sqlite3").write_bytes(b"no database" * 1000)
+    assert used(cache_at(tmp_path)) == ["none", False, None, False, False, None]

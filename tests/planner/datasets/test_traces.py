@@ -12,13 +12,16 @@ from planner.datasets.models import Trace, TraceUpload, UploadPart
 from planner.datasets.selectors import trace_fields
 from planner.datasets.services import (
     UploadRefused,
+    trace_delete,
     upload_add,
     upload_begin,
     upload_confirm,
+    upload_delete,
     upload_preview,
 )
 from planner.planning import parse_scenario
 from planner.planning.importers import Answers, ImportRefused
+from planner.teams.audit import audit_events_of
 from tests.factories import make_trace, make_upload, make_user, scenario_dict, team_of
 from tests.planning.importers import samples
 
@@ -127,3 +130,18 @@ def test_a_trace_longer_than_a_scenario_takes_keeps_its_profile(user, monkeypatc
     trace = make_trace(user)
     assert trace_fields(trace) is None
     assert trace.inspection["profile"]["requests"] == 2
+
+
+def test_uploads_and_traces_stand_in_the_log(user):
+    trace = make_trace(user)
+    again = make_upload(user, b"0,20,5\n2,30,6\n")
+    upload_confirm(upload=again, answers=Answers(), user=user)  # known already: nothing is added
+    upload_delete(upload=make_upload(user), user=user)
+    trace_delete(trace=trace, user=user)
+    rows = audit_events_of(team_of(user)).filter(object_kind__in=("trace", "trace upload")).order_by("created_at")
+    begun = "trace_upload.begun"
+    assert [row.action for row in rows] == [
+        begun, "trace.added", begun, begun, "trace_upload.deleted", "trace.deleted"
+    ]  # fmt: skip
+    assert {row.actor for row in rows} == {user}
+    assert rows.get(action="trace.added").details == {"format": trace.format, "requests": 2}

@@ -8,6 +8,7 @@ from planner.runs import services
 from planner.runs.models import Run, State
 from planner.runs.selectors import run_get, run_report_bytes, runs_of
 from planner.runs.services import IdempotencyConflict, run_cancel, run_submit
+from planner.teams.audit import audit_events_of
 from planner.teams.models import User
 from tests.factories import make_run, make_scenario, make_user, parsed_scenario, team_of
 
@@ -141,3 +142,19 @@ def test_another_teams_run_cannot_be_named(user: User) -> None:
 
 def test_there_are_no_report_bytes_before_the_end(user: User) -> None:
     assert run_report_bytes(make_run(user)) is None
+
+
+def test_who_starts_and_cancels_a_run_stands_in_the_log_once(user: User) -> None:
+    version = make_scenario(user)
+    run = run_submit(team=team_of(user), user=user, parsed=parsed_scenario(), scenario_version=version)
+    submit(user)  # the same question: nothing starts
+    run_cancel(run=run, user=user)
+    run_cancel(run=run, user=user)
+    rows = audit_events_of(team_of(user)).filter(object_id=str(run.pk))
+    assert {(row.action, row.actor, row.object_label) for row in rows} == {
+        ("run.started", user, run.name),
+        ("run.cancelled", user, run.name),
+    }
+    assert len(rows) == 2
+    started = rows.get(action="run.started")
+    assert started.details == {"scenario": f"{version.scenario_id}:1", "priced_at": "2026-11-30"}
