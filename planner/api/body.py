@@ -33,10 +33,13 @@ def _empty(*, chunked: bool) -> ApiProblem:
 
 def _check_type(request: Request) -> None:
     kind = request._request.content_type or ""
+    coding = request.headers.get("Content-Encoding", "identity").strip().lower()
     charset = (request._request.content_params or {}).get("charset", "utf-8")
     if kind != "application/json":
         raise ApiProblem(
             UNSUPPORTED_MEDIA_TYPE, f"Send Content-Type: application/json; this request has {kind[:80] or 'none'}."
         )
+    if coding not in ("", "identity"):
+        raise ApiProblem(UNSUPPORTED_MEDIA_TYPE, f"Send the body as it is; Content-Encoding {coding[:40]} is not read.")
     if charset.lower() not in ("utf-8", "utf8"):
         raise ApiProblem(UNSUPPORTED_MEDIA_TYPE, f"JSON is read as UTF-8; this request says {charset[:40]}.")

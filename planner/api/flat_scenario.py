@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 from planner import planning
+from planner.api.query import number_detail
 from planner.planning.errors import FieldError, pointer, show
 
 
@@ -167,6 +168,8 @@ def _by_parameter(
         if name in seen or follows:
             continue
         detail = "Give at least one target, such as ttft_p95_ms." if error.pointer == "/slo" else error.detail
+        if error.code in ("not_a_number", "not_whole"):
+            detail = number_detail(error.given, f"{name} must be {error.allowed}.")
         found.append(FieldError(error.code, name, error.given, error.allowed, detail))
     return found
 

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.http import Http404, HttpResponse
+from django.core.exceptions import BadRequest, DisallowedHost, PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.http.request import RawPostDataException, UnreadablePostError
 from rest_framework import exceptions
 
 from planner.api.wire import Fault, Problem
 from planner.core.context import request_id
+from planner.planning.errors import show
 
 MEDIA_TYPE = "application/problem+json"
 DOCS_PATH = "/api/v1/docs"
@@ -130,6 +131,24 @@ def problem_handler(exc: Exception, context: Mapping[str, Any]) -> HttpResponse:
         logger.error("unexpected error in %s", type(context.get("view")).__name__, exc_info=exc)
         return problem_response(INTERNAL_ERROR, "It was written to the server's log under this request id.")
     return problem_response(kind, _detail(exc, kind), headers=_headers(exc))
+
+
+def problem_outside(request: HttpRequest, exc: Exception | None) -> HttpResponse:
+    """The answer where no view was reached: an address that is none, or what a middleware refused. None: a failure of
+    ours, logged already."""
+    if exc is None:
+        return problem_response(INTERNAL_ERROR, "It was written to the server's log under this request id.")
+    if isinstance(exc, DisallowedHost):
+        fault = Fault(
+            code="unknown_host",
+            pointer="Host",
+            given=show(request.META.get("HTTP_HOST", "")),
+            allowed="a name that the server goes by",
+            detail="The operator lists these names in PLANNER_ALLOWED_HOSTS.",
+        )
+        return problem_response(INVALID_PARAMETER, "The server does not go by this name.", errors=[fault])
+    kind = next((kind for classes, kind in _BY_EXCEPTION if isinstance(exc, classes)), MALFORMED_BODY)
+    return problem_response(kind, f"{kind.title}.")
 
 
 def _detail(exc: Exception, kind: Kind) -> str:

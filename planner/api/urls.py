@@ -19,7 +19,7 @@ from planner.api.views.scenario_parts import (
     ScenarioTags,
 )
 from planner.api.views.scenarios import ScenarioCheck, ScenarioItem, ScenarioList, VersionItem, VersionList
-from planner.api.views.service import Manual, OpenApiDocument, Spreadsheets, UnknownAddress
+from planner.api.views.service import Manual, OpenApiDocument, Spreadsheets, Start, UnknownAddress
 from planner.api.views.share_links import ShareLinkItem, ShareLinks
 from planner.api.views.sheets import SheetEstimate, SheetLink, SheetLinks
 from planner.api.views.team_access import InvitationItem, InvitationList, TokenItem, TokenList
@@ -109,5 +109,6 @@ urlpatterns: list[URLPattern] = [
     *_both("openapi.json", OpenApiDocument, "openapi"),
     *_both("docs", Manual, "docs"),
     *_both("docs/spreadsheets", Spreadsheets, "docs-spreadsheets"),
+    path("", Start.as_view(), name="api"),
     re_path(r"", UnknownAddress.as_view()),
 ]

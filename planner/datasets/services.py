@@ -17,7 +17,7 @@ from planner.planning import ScenarioInvalid
 from planner.planning.command import file_trace
 from planner.planning.importers import ANSWERS, Answers, ImportRefused, printable
 from planner.planning.inspection import inspect_source
-from planner.teams.audit import record
+from planner.teams.audit import Detail, record
 from planner.teams.models import Team, User
 
 MAX_PART_BYTES = 4 << 20
@@ -113,7 +113,7 @@ def upload_confirm(*, upload: TraceUpload, answers: Answers, user: User | None =
     try:
         with transaction.atomic():
             trace.save()
-            said = {"format": trace.format, "requests": trace.requests}
+            said: dict[str, Detail] = {"format": trace.format, "requests": trace.requests}
             record(team=trace.team, actor=user, action="trace.added", thing=trace, details=said)
     except IntegrityError:  # someone else confirmed the same file a moment ago
         trace = Trace.objects.get(team=upload.team, digest=digest)

@@ -12,7 +12,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from planner.api.answers import ONE_MINUTE, answer_bytes
+from planner.api.answers import ONE_MINUTE, answer, answer_bytes
 from planner.api.problems import KINDS
 from planner.api.query import NoQuery, read_query
 from planner.api.renderers import Page, PlainText
@@ -81,6 +81,16 @@ class Spreadsheets(PublicView):
         here = request.build_absolute_uri("/").rstrip("/")
         page = SHEETS_FILE.read_text(encoding="utf-8").replace(SAMPLE_SERVER, here)
         return answer_bytes(request, page.encode(), "text/plain; charset=utf-8", cache_control=ONE_MINUTE)
+
+
+@extend_schema(exclude=True)
+class Start(PublicView):
+    """Where to go on from the address that people type first."""
+
+    def get(self, request: Request) -> HttpResponse:
+        read_query(request, NoQuery)
+        here = {"openapi": "/api/v1/openapi.json", "docs": "/api/v1/docs", "spreadsheets": "/api/v1/docs/spreadsheets"}
+        return answer(request, {"version": "1", **here}, cache_control=ONE_MINUTE)
 
 
 @extend_schema(exclude=True)

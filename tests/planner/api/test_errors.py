@@ -1,5 +1,6 @@
 """Every kind of error, in its one form."""
 
+import gzip
 import json
 from typing import Any
 
@@ -89,7 +90,9 @@ def test_a_method_that_is_not_offered_names_those_that_are(api: Api, method: str
     assert response["Allow"] == "GET, HEAD, POST"
 
 
-@pytest.mark.parametrize("path", ["/", "/nowhere", "/runs/1", "/runs/x/report", "/runs/é%00", "/docs/x"])
+@pytest.mark.parametrize(
+    "path", ["/api", "/api/", "/api/v2/runs", "/nowhere", "/runs/1", "/runs/x/report", "/runs/é%00", "/docs/x"]
+)
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_an_unknown_address_is_a_problem_too(db: None, method: str, path: str) -> None:
     problem(Api().call(method, path), 404, "not-found")
@@ -97,6 +100,51 @@ def test_an_unknown_address_is_a_problem_too(db: None, method: str, path: str) -
 
 def test_a_format_that_is_not_offered_is_406(api: Api) -> None:
     problem(api.get("/runs", Accept="text/html"), 406, "not-acceptable")
+
+
+@pytest.mark.parametrize("path", ["/api/v1", "/api/v1/"])
+def test_the_first_address_people_type_says_where_to_go_on(db: None, path: str) -> None:
+    response = Api().get(path)
+    assert response.status_code == 200
+    assert {Api().get(link).status_code for name, link in response.json().items() if name != "version"} == {200}
+
+
+def test_a_name_that_the_server_does_not_go_by_is_a_problem(api: Api, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["staircase.example"]
+    body = problem(api.get("/runs", Host="evil.example"), 400, "invalid-parameter")
+    assert (body["errors"][0]["pointer"], body["errors"][0]["given"]) == ("Host", "evil.example")
+    page = api.client.get("/scenarios/", headers={"Host": "evil.example"})
+    assert (page.status_code, page["Content-Type"]) == (400, "text/html; charset=utf-8")
+
+
+def test_a_packed_body_is_refused_as_such(api: Api) -> None:
+    packed = gzip.compress(json.dumps(scenario_dict()).encode())
+    response = api.call("POST", "/runs", packed, {"Content-Encoding": "gzip"})
+    assert "gzip" in problem(response, 415, "unsupported-media-type")["detail"]
+    assert api.call("POST", "/runs", scenario_dict(), {"Content-Encoding": "identity"}).status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("text/csv;q=0.1, application/json;q=0.9", "application/json"),
+        ("application/json;q=0.1, text/csv;q=0.9", "text/csv; charset=utf-8"),
+        ("application/json;q=0, */*;q=0.5", "text/csv; charset=utf-8"),
+        ("text/*, application/json;q=0.9", "text/csv; charset=utf-8"),
+        ("TEXT/CSV", "text/csv; charset=utf-8"),
+        ("text/csv;charset=utf-8", "text/csv; charset=utf-8"),
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "application/json"),
+        ("", "application/json"),
+        (" , ", "application/json"),
+    ],
+)
+def test_the_weights_of_accept_decide(api: Api, accept: str, kind: str) -> None:
+    assert api.get("/runs", Accept=accept)["Content-Type"] == kind
+
+
+@pytest.mark.parametrize("accept", ["application/json;q=0", "garbage", "*/*;q=0", "application/json;q=much"])
+def test_what_accept_leaves_out_is_not_sent(api: Api, accept: str) -> None:
+    assert "application/json" in problem(api.get("/runs", Accept=accept), 406, "not-acceptable")["detail"]
 
 
 def test_a_refused_accept_starts_nothing(api: Api) -> None:

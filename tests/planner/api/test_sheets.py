@@ -111,6 +111,19 @@ def test_a_wrong_parameter_is_named(api: Api, changes: dict[str, Any], pointers:
     assert {fault["pointer"] for fault in body["errors"]} == pointers
 
 
+@pytest.mark.parametrize("name", ["rps", "prompt_tokens", "ttft_p95_ms", "usd_per_gpu_hour", "seed", "cv"])
+def test_a_decimal_comma_is_refused_in_so_many_words(api: Api, name: str) -> None:
+    (fault,) = problem(api.get(cell(**{name: "2,5"})), 400, "invalid-parameter")["errors"]
+    assert fault["pointer"] == f"?{name}"
+    assert "decimal point" in fault["detail"]
+    assert "2,5" in fault["detail"]
+
+
+def test_a_calculator_refuses_a_decimal_comma_too(api: Api) -> None:
+    (fault,) = problem(api.get("/calculators/littles-law?arrival_rps=2,5&e2e_s=1"), 400, "invalid-parameter")["errors"]
+    assert (fault["pointer"], "decimal point" in fault["detail"]) == ("?arrival_rps", True)
+
+
 def test_a_parameter_given_twice_is_refused(api: Api) -> None:
     problem(api.get(cell() + "&rps=3"), 400, "invalid-parameter")
 
