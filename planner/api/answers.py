@@ -11,6 +11,7 @@ from django.utils.http import parse_etags
 from pydantic import BaseModel
 from rest_framework.request import Request
 
+from planner.api.renderers import Json
 from planner.reports.tables import Table
 
 REVALIDATE = "private, no-cache"
@@ -70,6 +71,11 @@ def answer_stream(
     if _held(request, etag):
         return _headed(HttpResponseNotModified(), headers, etag, REVALIDATE)
     return _headed(StreamingHttpResponse(chunks, content_type=content_type), headers, etag, REVALIDATE)
+
+
+def json_etag(data: BaseModel) -> str:
+    """The ETag that an answer of this data has."""
+    return _etag(Json().render(data.model_dump(mode="python", by_alias=True)))
 
 
 def _etag(source: bytes, version: int | None = None) -> str:

@@ -28,7 +28,7 @@ class CellQuery(Query):
     elsewhere: ClassVar[frozenset[str]] = frozenset({LINK_PARAMETER})
 
     fields: Annotated[str, StringConstraints(max_length=2000)] | None = Field(
-        None, description="Columns to answer with, separated by commas; left out: all."
+        None, description="Columns to answer with, separated by commas; left out: all.", examples=["monthly_cost_usd"]
     )
     header: Literal["0", "1"] = Field(
         "1", description="0 leaves the header row out; with one field that gives its bare value."

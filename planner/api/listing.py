@@ -27,7 +27,7 @@ def list_rows(
     """Rows of the database, newest first unless asked otherwise. kind: what `show` makes of a row."""
     rows, oldest_first = within(rows, query), query.order == "created_at"
     if as_table(request):
-        found = [_flat(show(row)) for row in whole_list(rows, oldest_first=oldest_first)]
+        found = [flat_row(_dumped(show(row))) for row in whole_list(rows, oldest_first=oldest_first)]
         known = flat_columns(kind)
         return table_answer(request, Table(chosen_fields(query.fields, known), found), name)
     columns = chosen_fields(query.fields, _names(kind))
@@ -85,11 +85,11 @@ def _inner(annotation: Any) -> type[Wire] | None:
     return next((option for option in options if isinstance(option, type) and issubclass(option, Wire)), None)
 
 
-def _flat(item: Wire) -> dict[str, Any]:
+def flat_row(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An item as a row of these columns."""
     flat: dict[str, Any] = {}
-    for name, value in _dumped(item).items():
+    for name, value in item.items():
+        flat[name] = value  # of an object without fields of its own there is one column, with its JSON
         if isinstance(value, dict):
             flat.update({f"{name}_{below}": inner for below, inner in value.items()})
-        else:
-            flat[name] = value
     return flat

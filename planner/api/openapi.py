@@ -3,7 +3,8 @@
 After a change: `python manage.py spectacular --format openapi-json --file planner/api/openapi.json`.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, get_args
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 from drf_spectacular.plumbing import ResolvedComponent
@@ -14,6 +15,7 @@ from pydantic import BaseModel
 from planner import planning
 from planner.api import openapi_examples as examples
 from planner.api import problems
+from planner.api.listing import flat_columns, flat_row
 from planner.api.problems import MEDIA_TYPE, Kind
 from planner.api.query import (
     CatalogQuery,
@@ -99,6 +101,12 @@ class _BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
 
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:
         return {"type": "http", "scheme": "bearer", "description": "An API token, stc_…"}
+
+
+def blank(keys: Mapping[str, tuple[Any, str]]) -> dict[str, Any]:
+    """A document of these keys with nothing in it, for an example that shows some of them."""
+    empty: dict[str, Any] = {"object": {}, "array": [], "string": "", "integer": 1}
+    return {name: None if isinstance(kind, list) else empty[kind] for name, (kind, _) in keys.items()}
 
 
 def json_answer(model: type[BaseModel] | dict[str, Any], description: str, **values: Any) -> OpenApiResponse:
@@ -202,18 +210,12 @@ def catalog(kind: str, query: type[CatalogQuery]) -> dict[str, Any]:
     row = examples.CATALOG_ROWS[kind]
     page = {"priced_at": "2026-11-30", "items": [row], "next": None}
     lines = Csv().render(Table(list(row), [row])).decode()
-    table = OpenApiResponse(
-        OpenApiTypes.STR,
-        description="The whole table.",
-        examples=[OpenApiExample("table", value=lines, response_only=True, media_type="text/csv")],
-    )
     return reading(
         f"catalog_{kind.replace('-', '_')}",
         f"List {kind.replace('-', ' ').replace('gpu', 'GPU').replace('api', 'API')}",
         {
             (200, "application/json"): json_answer(CatalogPage, "Rows in a fixed order.", page=page),
-            (200, "text/csv"): table,
-            WORKBOOK: OpenApiResponse(OpenApiTypes.BINARY, description="The same as a workbook."),
+            **as_tables("The whole table.", lines),
         },
         query=query,
         formats=("json", "csv", "xlsx"),
@@ -221,26 +223,41 @@ def catalog(kind: str, query: type[CatalogQuery]) -> dict[str, Any]:
     )
 
 
+def as_tables(description: str, lines: str = "") -> dict[Any, OpenApiResponse]:
+    """The same as CSV and as a workbook. lines: an example of the CSV."""
+    shown = [OpenApiExample("table", value=lines, response_only=True, media_type="text/csv")] if lines else []
+    return {
+        (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description=description, examples=shown),
+        WORKBOOK: OpenApiResponse(OpenApiTypes.BINARY, description="The same as a workbook."),
+    }
+
+
 def listed(page: type[BaseModel], description: str, example: dict[str, Any]) -> dict[Any, OpenApiResponse]:
     """A list in both its formats. With `fields` items have only those columns."""
     return {
         (200, "application/json"): json_answer(page, description, page=example),
-        (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="The whole list; objects become columns."),
-        WORKBOOK: OpenApiResponse(OpenApiTypes.BINARY, description="The same as a workbook."),
+        **as_tables("The whole list; objects become columns.", _lines(page, example)),
     }
+
+
+def _lines(page: type[BaseModel], example: dict[str, Any]) -> str:
+    """The example of a page as the list's CSV."""
+    (kind,) = get_args(page.model_fields["items"].annotation)
+    columns = flat_columns(kind)
+    return Csv().render(Table(columns, [flat_row(row) for row in example["items"]])).decode()
 
 
 def run_table(name: str) -> dict[str, Any]:
     """The description of one table of a report."""
     words = name.replace("-", " ").replace("api", "API bills")
-    example: dict[str, Any] = {"items": [], "next": None}
+    row = examples.TABLE_ROWS[name]
+    example: dict[str, Any] = {"items": [row], "next": None}
     return reading(
         f"runs_{name.replace('-', '_')}",
         f"Read the {words} of a report",
         {
             (200, "application/json"): json_answer(TablePage, "Flat rows in a fixed order.", page=example),
-            (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="The whole table."),
-            WORKBOOK: OpenApiResponse(OpenApiTypes.BINARY, description="The same as a workbook."),
+            **as_tables("The whole table.", Csv().render(Table(list(row), [row])).decode()),
         },
         query=ListQuery,
         formats=("json", "csv", "xlsx"),
@@ -271,12 +288,15 @@ RUN_REPORT = reading(
     "Read the report of a run",
     {
         (200, "application/json"): json_answer(
-            {"$ref": "#/components/schemas/Report"}, "The report, byte for byte as `manage.py plan --json` prints it."
+            {"$ref": "#/components/schemas/Report"},
+            "The report, byte for byte as `manage.py plan --json` prints it.",
+            sections=blank(REPORT_KEYS) | examples.REPORT,
         ),
+        **as_tables("Every value on a line of its own: section, JSON pointer, value.", examples.REPORT_LINES),
         WORKBOOK: OpenApiResponse(OpenApiTypes.BINARY, description="A workbook whose money is live formulas."),
     },
     query=ReportQuery,
-    formats=("json", "xlsx"),
+    formats=("json", "csv", "xlsx"),
     also=(problems.NOT_FOUND, problems.NO_REPORT),
     headers=(header("Retry-After", "Seconds until it is worth asking again, while the run is unfinished.", 409),),
 )
@@ -345,8 +365,58 @@ def only_canonical_paths(endpoints: list[tuple[str, str, str, Any]]) -> list[tup
     return [endpoint for endpoint in endpoints if not endpoint[0].endswith("/")]
 
 
+def _say_if_match(paths: dict[str, Any]) -> None:
+    """Every change of what can be read at the same address holds to If-Match; see ApiView."""
+    parameter = {
+        "in": "header",
+        "name": "If-Match",
+        "schema": {"type": "string"},
+        "description": "The ETag of the answer that was read: the change is made only while it is still that.",
+    }
+    kind = problems.VERSION_CONFLICT
+    refusal = {
+        "content": {
+            MEDIA_TYPE: {
+                "schema": {"$ref": "#/components/schemas/Problem"},
+                "examples": {kind.anchor: {"value": _example(kind)}},
+            }
+        },
+        "description": f"{kind.title}.",
+    }
+    for operations in paths.values():
+        for method in {"put", "patch", "delete"} & operations.keys() if "get" in operations else ():
+            operation = operations[method]
+            if all(known["name"] != parameter["name"] for known in operation.setdefault("parameters", [])):
+                operation["parameters"].append(parameter)
+            operation["responses"].setdefault(str(kind.status), refusal)
+            operation["responses"] = dict(sorted(operation["responses"].items()))
+
+
+_AN_ID = examples.RUN_ID
+_IN_PATHS = {"user_id": 7, "link_id": 7, "token_id": 12, "comment_id": 12, "number": 3}
+"""Examples of what stands in a path; all else there is a UUID."""
+_IN_HEADERS = {
+    "If-Match": '"6b86b273ff34fce1"',
+    "If-None-Match": '"6b86b273ff34fce1"',
+    "Idempotency-Key": "nightly-2026-11-30",
+}
+
+
+def _show_parameters(paths: dict[str, Any]) -> None:
+    """An example of each parameter that stands in a path or a header."""
+    for operations in paths.values():
+        for operation in operations.values():
+            for parameter in operation.get("parameters", ()):
+                if parameter["in"] == "path":
+                    parameter["schema"]["examples"] = [_IN_PATHS.get(parameter["name"], _AN_ID)]
+                elif parameter["in"] == "header":
+                    parameter["schema"]["examples"] = [_IN_HEADERS[parameter["name"]]]
+
+
 def add_components(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
-    """Adds what no view names by class: the report, and the request for a saved version."""
+    """Adds what no view names by class: the report, the request for a saved version, and If-Match."""
+    _say_if_match(result["paths"])
+    _show_parameters(result["paths"])
     schemas = result["components"]["schemas"]
     saved = SavedVersionRequest.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas.update(saved.pop("$defs"))

@@ -9,11 +9,23 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from planner import planning
 from planner.api import openapi_examples as examples
 from planner.api import problems
-from planner.api.openapi import ALWAYS, BODY, LINK, SMALL_BODY, failures, header, json_answer, listed, reading
-from planner.api.query import TimedQuery
+from planner.api.openapi import (
+    ALWAYS,
+    BODY,
+    LINK,
+    SMALL_BODY,
+    as_tables,
+    blank,
+    failures,
+    header,
+    json_answer,
+    listed,
+    reading,
+)
+from planner.api.query import TimedQuery, format_parameter
 from planner.api.renderers import Csv
 from planner.api.sheet_query import SheetQuery
-from planner.api.wire import BatchAnswer, BatchRequest, LinkCreated, LinkPage, LinkRequest
+from planner.api.wire import BatchAnswer, BatchRequest, LinkCreated, LinkPage, LinkRequest, LinkSummary
 from planner.reports.tables import Table
 
 ESTIMATE_KEYS = {
@@ -92,7 +104,11 @@ ESTIMATE: dict[str, Any] = {
     },
     "examples": [OpenApiExample("scenario", value=examples.SCENARIO, request_only=True)],
     "responses": {
-        200: json_answer({"$ref": "#/components/schemas/Estimate"}, "The estimate."),
+        200: json_answer(
+            {"$ref": "#/components/schemas/Estimate"},
+            "The estimate.",
+            sections=blank(ESTIMATE_KEYS) | examples.ESTIMATE,
+        ),
         **failures(*ALWAYS, *BODY),
     },
 }
@@ -102,9 +118,10 @@ ESTIMATE_BATCH: dict[str, Any] = {
     "description": "Each row answers or carries its own faults; the request fails only when its form is wrong.",
     "request": {"application/json": BatchRequest},
     "examples": [OpenApiExample("rows", value=examples.BATCH, request_only=True)],
+    "parameters": [format_parameter(("json", "csv", "xlsx"))],
     "responses": {
         (200, "application/json"): json_answer(BatchAnswer, "One answer per row.", rows=examples.BATCH_ANSWER),
-        (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="index, the columns, and the first fault."),
+        **as_tables("index, the columns, and the first fault.", examples.BATCH_LINES),
         **failures(*ALWAYS, *SMALL_BODY),
     },
 }
@@ -152,6 +169,12 @@ LINK_CREATE: dict[str, Any] = {
         **failures(*ALWAYS, *SMALL_BODY),
     },
 }
+LINK_READ = reading(
+    "sheets_links_read",
+    "Read a link token",
+    {200: json_answer(LinkSummary, "The link token, without its secret.", link=examples.LINK_PAGE["items"][0])},
+    also=(problems.NOT_FOUND,),
+)
 LINK_REVOKE: dict[str, Any] = {
     "operation_id": "sheets_links_revoke",
     "summary": "Revoke a link token",

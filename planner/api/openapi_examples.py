@@ -41,6 +41,103 @@ RUN_PAGE = {
     "items": [{name: value for name, value in RUN.items() if name != "candidates"}],
     "next": "/api/v1/runs?limit=1&cursor=WyIyMDI2LTExLTMwVDA5OjAwOjAwKzAwOjAwIiwiMGYzYTVkMGUiXQ",
 }
+TABLE_ROWS: dict[str, dict[str, Any]] = {
+    "candidates": {
+        "id": "H100-SXM5-80GB/tp2",
+        "gpu": "H100-SXM5-80GB",
+        "tp": 2,
+        "pp": 1,
+        "ep": 1,
+        "weight_dtype": "fp8",
+        "kv_dtype": "fp8",
+        "feasible": True,
+        "reason_code": None,
+        "reason": None,
+        "nearest_change": None,
+        "serving_replicas": 2,
+        "spare_replicas": 1,
+        "replicas": 3,
+        "gpus": 6,
+        "capacity_low_rps": 4.1,
+        "capacity_rps": 4.6,
+        "capacity_high_rps": 5.1,
+        "usd_per_gpu_hour": 3.945,
+        "monthly_cost_low_usd": 15900.0,
+        "monthly_cost_usd": 17279.1,
+        "monthly_cost_high_usd": 18200.0,
+        "kv_tokens": 412000,
+        "binding": "tpot_p95_ms",
+        "coverage": "fitted",
+        "ttft_p50_ms": None,
+        "ttft_p90_ms": None,
+        "ttft_p95_ms": 499.2,
+    },
+    "curves": {
+        "rps": 1.2464,
+        "served_tokens_per_s": 263.156,
+        "ttft_p50_ms": 173.658,
+        "ttft_p95_ms": 616.725,
+        "tpot_p50_ms": 21.5266,
+        "tpot_p95_ms": 24.0546,
+        "stable": True,
+    },
+    "timeseries": {"hour": 0, "rps": 0.391423, "replicas_needed": 1},
+    "cost": {
+        "label": "Serving GPUs",
+        "quantity": 2920.0,
+        "unit": "GPU-hour",
+        "usd_per_unit": 4.59,
+        "usd_per_month": 13402.8,
+        "basis": "4 replicas x 1 GPU x 730 h",
+    },
+    "api": {
+        "provider": "groq",
+        "model": "llama-3.3-70b-versatile",
+        "available": True,
+        "usd_per_month": 5954.93,
+        "usd_per_mtok_blended": 0.72,
+        "source": "genai-prices 0.2.3 (MIT), 2026-11",
+        "priced_at": "2026-11-30",
+        "note": "",
+    },
+    "break-even": {
+        "mean_rps": 0.0,
+        "tokens_per_month": 0,
+        "replicas": 2,
+        "self_host_usd_per_month": 6701.4,
+        "api_1_usd_per_month": 0.0,
+    },
+    "sensitivity": {
+        "label": "GPU price",
+        "low_label": "−20 %",
+        "high_label": "+20 %",
+        "saving_low_usd_per_month": -8267.37,
+        "saving_high_usd_per_month": -14968.77,
+        "flips": False,
+    },
+    "memory": {
+        "label": "GPU memory",
+        "gib": 139.8,
+        "formula": "as the engine sees it",
+        "basis": "PyTorch total on H200",
+    },
+}
+ESTIMATE: dict[str, Any] = {"method": "closed_form", "recommended": "H100-SXM5-80GB/tp1"}
+"""A part of an estimate, and of a report below: whole ones fill pages."""
+REPORT: dict[str, Any] = {
+    "verdict": {
+        "sentence": "Self-host 3 replicas.",
+        "detail": "",
+        "choice": "self_host_only",
+        "saving_usd_per_month": None,
+    }
+}
+REPORT_LINES = (
+    "section,pointer,value\r\n"
+    "verdict,/verdict/choice,self_host\r\n"
+    "verdict,/verdict/saving_usd_per_month/mid,1250.4\r\n"
+    "recommended,/recommended/gpus,4\r\n"
+)
 DIGEST = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
 VALID = {"digest": DIGEST, "scenario": SCENARIO}
 CATALOG_ROWS: dict[str, dict[str, Any]] = {
@@ -139,6 +236,11 @@ BATCH_ANSWER: dict[str, Any] = {
         },
     ]
 }
+BATCH_LINES = (
+    "index,feasible,candidate,monthly_cost_usd,capacity_rps,concurrency_p95,error\r\n"
+    "0,true,H100-SXM5-80GB/tp1,5759.7,24.9,6,\r\n"
+    "1,,,,,,rps is required.\r\n"
+)
 _LINK_TOKEN: dict[str, Any] = {
     "id": 7,
     "name": "Budget sheet",

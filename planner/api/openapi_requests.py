@@ -4,7 +4,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 
 from planner.api import problems
-from planner.api.openapi import LINK, json_answer, reading
+from planner.api.openapi import LINK, WORKBOOK, json_answer, reading
 from planner.api.query import ListQuery
 from planner.api.renderers import Csv, Parquet
 from planner.api.wire import RequestPage
@@ -35,12 +35,16 @@ RUN_REQUESTS = reading(
                 )
             ],
         ),
+        WORKBOOK: OpenApiResponse(
+            OpenApiTypes.BINARY,
+            description="The same as a workbook, up to 300,000 cells: choose columns with `fields`.",
+        ),
         (200, Parquet.media_type): OpenApiResponse(
             OpenApiTypes.BINARY, description="The same as Parquet, where the server has pyarrow; else 406."
         ),
     },
     query=ListQuery,
-    formats=("json", "csv", "parquet"),
-    also=(problems.NOT_FOUND, problems.NO_REPORT),
+    formats=("json", "csv", "xlsx", "parquet"),
+    also=(problems.NOT_FOUND, problems.NO_REPORT, problems.TOO_MANY_ROWS),
     headers=(LINK,),
 )

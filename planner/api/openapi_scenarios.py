@@ -6,7 +6,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 from pydantic import BaseModel
 
 from planner.api import problems
-from planner.api.openapi import ALWAYS, LINK, SMALL_BODY, failures, header, json_answer, listed, reading
+from planner.api.openapi import ALWAYS, LINK, SMALL_BODY, as_tables, failures, header, json_answer, listed, reading
 from planner.api.openapi_examples import DIGEST, SCENARIO
 from planner.api.problems import Kind
 from planner.api.query import DiffQuery, ScenarioListQuery, TimedQuery
@@ -147,7 +147,11 @@ VERSION_CREATE = writing(
     "scenarios_versions_create",
     "Save the next version of a scenario",
     {
-        200: json_answer(VersionDetail, "Nothing differs from the newest version, which is this one."),
+        200: json_answer(
+            VersionDetail,
+            "Nothing differs from the newest version, which is this one.",
+            unchanged={**_VERSION, "scenario": SCENARIO},
+        ),
         **created(VersionDetail, "It was saved.", {**_VERSION, "scenario": SCENARIO}),
     },
     description="Saved only while the version that If-Match names is the newest; otherwise 412 says who saved another "
@@ -166,8 +170,12 @@ VERSION_READ = reading(
 DIFF = reading(
     "scenarios_diff",
     "Compare two versions",
-    {200: json_answer(Diff, "Where they differ, by JSON pointer.", diff=_DIFF)},
+    {
+        (200, "application/json"): json_answer(Diff, "Where they differ, by JSON pointer.", diff=_DIFF),
+        **as_tables("A line for each difference.", "pointer,old,new\r\n/traffic/shape/peak_to_mean,2.0,2.4\r\n"),
+    },
     query=DiffQuery,
+    formats=LISTS,
     also=(problems.NOT_FOUND,),
 )
 COPY = writing(
@@ -226,6 +234,12 @@ COMMENT_CREATE = writing(
     body=CommentRequest,
     example={"text": "The peak is the one of last March."},
     parameters=(LOCATION,),
+    also=(problems.NOT_FOUND,),
+)
+COMMENT_READ = reading(
+    "scenarios_comments_read",
+    "Read a comment",
+    {200: json_answer(CommentSummary, "The comment.", comment=_COMMENT)},
     also=(problems.NOT_FOUND,),
 )
 COMMENT_DELETE = writing(

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import OpenApiResponse
 
 from planner.api import problems
-from planner.api.openapi import LINK, json_answer, listed, reading
+from planner.api.openapi import LINK, as_tables, json_answer, listed, reading
 from planner.api.openapi_examples import RUN_ID
 from planner.api.openapi_scenarios import LISTS, LOCATION, created, writing
 from planner.api.query import ComparisonQuery, ShareLinkListQuery
@@ -59,6 +59,11 @@ _COMPARISON: dict[str, Any] = {
     "link": f"/api/v1/comparisons?of={_QUERY}",
     "page": f"/compare/?of={_QUERY}",
 }
+_LINES = (
+    "part,name,label,unit,side,of,value,low,high,target,met\r\n"
+    f"input,/traffic/arrival/mean_rps,,,1,{_A}:3,6.0,,,,\r\n"
+    f"result,ttft_p95_ms,TTFT p95,ms,1,{_A}:3,499.2,370.5,764.3,1000.0,true\r\n"
+)
 _SHARE: dict[str, Any] = {
     "id": _B,
     "name": "Board",
@@ -74,8 +79,14 @@ _SHARE: dict[str, Any] = {
 COMPARISON_READ = reading(
     "comparisons_read",
     "Compare scenarios, versions or runs",
-    {200: json_answer(Comparison, "The sides, what differs between their inputs, their results.", two=_COMPARISON)},
+    {
+        (200, "application/json"): json_answer(
+            Comparison, "The sides, what differs between their inputs, their results.", two=_COMPARISON
+        ),
+        **as_tables("A line for each value of each side.", _LINES),
+    },
     query=ComparisonQuery,
+    formats=LISTS,
     also=(problems.NOT_FOUND,),
 )
 COMPARISON_MAKE = writing(

@@ -10,6 +10,7 @@ from planner.api.openapi import ALWAYS, LINK, SMALL_BODY, failures, header, json
 from planner.api.query import AuditQuery, TimedQuery
 from planner.api.wire_teams import (
     AuditPage,
+    Invitation,
     InvitationMade,
     InvitationPage,
     InvitationRequest,
@@ -19,6 +20,7 @@ from planner.api.wire_teams import (
     TeamChange,
     TeamDetail,
     TeamPage,
+    Token,
     TokenMade,
     TokenPage,
     TokenRequest,
@@ -126,6 +128,12 @@ TEAM_CHANGE = _writing(
     {200: json_answer(TeamDetail, "As it is now.", team=_DETAIL)},
 )
 MEMBER_LIST = listing("teams_members_list", "members", MemberPage, _MEMBER)
+MEMBER_READ = reading(
+    "teams_members_read",
+    "Read a member",
+    {200: json_answer(Member, "The member.", member=_MEMBER)},
+    also=(problems.NOT_FOUND,),
+)
 MEMBER_CHANGE = _writing(
     "teams_members_change",
     "Change a member's role",
@@ -142,6 +150,12 @@ MEMBER_REMOVE = ending(
     problems.LAST_OWNER,
 )
 INVITATION_LIST = listing("teams_invitations_list", "open invitations", InvitationPage, _INVITATION)
+INVITATION_READ = reading(
+    "teams_invitations_read",
+    "Read an open invitation",
+    {200: json_answer(Invitation, "The invitation, without its link.", invitation=_INVITATION)},
+    also=(problems.NOT_FOUND,),
+)
 INVITATION_CREATE = _writing(
     "teams_invitations_create",
     "Make an invitation",
@@ -154,6 +168,12 @@ INVITATION_REVOKE = ending(
     "teams_invitations_revoke", "Revoke an invitation", "For owners. Doing it twice changes nothing."
 )
 TOKEN_LIST = listing("teams_tokens_list", "API tokens", TokenPage, _TOKEN)
+TOKEN_READ = reading(
+    "teams_tokens_read",
+    "Read a token",
+    {200: json_answer(Token, "The token, without its secret.", token=_TOKEN)},
+    also=(problems.NOT_FOUND,),
+)
 TOKEN_CREATE = _writing(
     "teams_tokens_create",
     "Make a token of one's own",

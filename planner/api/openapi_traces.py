@@ -121,7 +121,7 @@ UPLOAD_PART: dict[str, Any] = {
     "parameters": [
         OpenApiParameter(
             "number",
-            {"type": "integer", "minimum": 1, "maximum": 32},
+            {"type": "integer", "minimum": 1, "maximum": 32, "examples": [1]},
             OpenApiParameter.QUERY,
             required=True,
             description="Counted from 1.",

@@ -20,6 +20,7 @@ from planner.planning.errors import show
 
 MAX_WAIT_S = 20
 MAX_LIMIT = 500
+_AN_ID = "0f3a5d0e-6c1b-4b53-9a0e-3b8f3f6f2f10"
 FIRST_DAY, LAST_DAY = date(2020, 1, 1), date(2100, 12, 31)
 
 _WITH_COMMA = re.compile(r"[-+]?[0-9][0-9.,]*")
@@ -73,7 +74,9 @@ class PageQuery(Query):
     """One page of a list."""
 
     limit: int = Field(50, ge=1, le=MAX_LIMIT, description="Most items in one answer.")
-    cursor: Text | None = Field(None, description="Where the page starts; taken from `next` of the page before.")
+    cursor: Text | None = Field(
+        None, description="Where the page starts; taken from `next` of the page before.", examples=["WyIxIl0"]
+    )
 
 
 _Fields = Annotated[str, Field(min_length=1, max_length=2000)]
@@ -82,15 +85,21 @@ _Fields = Annotated[str, Field(min_length=1, max_length=2000)]
 class ListQuery(PageQuery):
     """A list of which columns can be chosen. CSV is not paged: there `limit` and `cursor` change nothing."""
 
-    fields: _Fields | None = Field(None, description="Only these columns, separated by commas, in this order.")
+    fields: _Fields | None = Field(
+        None, description="Only these columns, separated by commas, in this order.", examples=["id,created_at"]
+    )
 
 
 class TimedQuery(ListQuery):
     """A list by time."""
 
     order: Literal["-created_at", "created_at"] = Field("-created_at", description="Newest first, or oldest first.")
-    created_from: CatalogDate | None = Field(None, description="Only those made on this day (UTC) or later.")
-    created_before: CatalogDate | None = Field(None, description="Only those made before this day (UTC).")
+    created_from: CatalogDate | None = Field(
+        None, description="Only those made on this day (UTC) or later.", examples=["2026-11-01"]
+    )
+    created_before: CatalogDate | None = Field(
+        None, description="Only those made before this day (UTC).", examples=["2026-12-01"]
+    )
 
 
 class RunListQuery(TimedQuery):
@@ -103,20 +112,26 @@ class ScenarioListQuery(TimedQuery):
     """Which saved scenarios."""
 
     search: Text | None = Field(
-        None, description="Words that must all be found in name, model, GPUs, hosted models, tags or notes."
+        None,
+        description="Words that must all be found in name, model, GPUs, hosted models, tags or notes.",
+        examples=["llama chat"],
     )
-    tag: Text | None = Field(None, description="Only scenarios with this tag.")
+    tag: Text | None = Field(None, description="Only scenarios with this tag.", examples=["eu"])
     archived: bool = Field(False, description="Those put away, in place of the others.")
 
 
 class DiffQuery(Query):
     """Which two versions."""
 
-    from_number: int = Field(alias="from", ge=1, le=2_147_483_647, description="The first version's number.")
-    to: int | None = Field(
-        None, ge=1, le=2_147_483_647, description="The second version's number; left out: the newest."
+    from_number: int = Field(
+        alias="from", ge=1, le=2_147_483_647, description="The first version's number.", examples=[1]
     )
-    other: UUID | None = Field(None, description="The scenario that `to` is a version of; left out: the same.")
+    to: int | None = Field(
+        None, ge=1, le=2_147_483_647, description="The second version's number; left out: the newest.", examples=[3]
+    )
+    other: UUID | None = Field(
+        None, description="The scenario that `to` is a version of; left out: the same.", examples=[_AN_ID]
+    )
 
 
 class ComparisonQuery(Query):
@@ -124,14 +139,15 @@ class ComparisonQuery(Query):
 
     of: Annotated[str, Field(min_length=1, max_length=400)] = Field(
         description="2 to 5 names, separated by commas: a scenario (`ID`: its newest version), a version (`ID:3`) or a "
-        "run (`run:ID`)."
+        "run (`run:ID`).",
+        examples=[f"{_AN_ID}:3,run:{_AN_ID}"],
     )
 
 
 class ShareLinkListQuery(TimedQuery):
     """Which share links."""
 
-    run_id: UUID | None = Field(None, description="Only links to the report of this run.")
+    run_id: UUID | None = Field(None, description="Only links to the report of this run.", examples=[_AN_ID])
 
 
 _Stored = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
@@ -141,16 +157,20 @@ _Stored = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*
 class AuditQuery(TimedQuery):
     """Which changes."""
 
-    action: _Stored | None = Field(None, description="Only this action, such as member.joined.")
-    actor: _Stored | None = Field(None, description="Only changes by the person with this address.")
-    object_kind: _Stored | None = Field(None, description="Only changes to things of this kind.")
-    object_id: _Stored | None = Field(None, description="Only changes to the thing of this id.")
+    action: _Stored | None = Field(None, description="Only this action.", examples=["run.started"])
+    actor: _Stored | None = Field(
+        None, description="Only changes by the person with this address.", examples=["ada@example.com"]
+    )
+    object_kind: _Stored | None = Field(None, description="Only changes to things of this kind.", examples=["run"])
+    object_id: _Stored | None = Field(None, description="Only changes to the thing of this id.", examples=[_AN_ID])
 
 
 class ReportQuery(Query):
     """Which sections of a report."""
 
-    fields: _Fields | None = Field(None, description="Only these sections, separated by commas.")
+    fields: _Fields | None = Field(
+        None, description="Only these sections, separated by commas.", examples=["verdict,cost"]
+    )
 
 
 class RunQuery(Query):
@@ -165,30 +185,36 @@ class CatalogQuery(ListQuery):
     """Which day's catalog, in which order."""
 
     order: Text | None = Field(
-        None, description="A column to order by, with a minus in front for falling; left out: the catalog's order."
+        None,
+        description="A column to order by, with a minus in front for falling; left out: the catalog's order.",
+        examples=["-as_of"],
     )
-    priced_at: CatalogDate | None = Field(None, description="Prices valid on this day; left out: today.")
+    priced_at: CatalogDate | None = Field(
+        None, description="Prices valid on this day; left out: today.", examples=["2026-11-30"]
+    )
     origin: Literal["public", "team"] | None = Field(None, description="Only the catalog's, or only the team's own.")
 
 
 class AcceleratorsQuery(CatalogQuery):
-    id: Text | None = Field(None, description="Only this accelerator.")
-    vendor: Text | None = Field(None, description="Only accelerators of this vendor.")
+    id: Text | None = Field(None, description="Only this accelerator.", examples=["H100-SXM5-80GB"])
+    vendor: Text | None = Field(None, description="Only accelerators of this vendor.", examples=["NVIDIA"])
 
 
 class ModelsQuery(CatalogQuery):
-    id: Text | None = Field(None, description="Only this model.")
+    id: Text | None = Field(None, description="Only this model.", examples=["meta-llama/Llama-3.1-8B-Instruct"])
 
 
 class GpuPricesQuery(CatalogQuery):
-    gpu: Text | None = Field(None, description="Only prices of this accelerator.")
-    provider: Text | None = Field(None, description="Only prices of this provider.")
-    region: Text | None = Field(None, description="Only prices in this region.")
+    gpu: Text | None = Field(None, description="Only prices of this accelerator.", examples=["H100-SXM5-80GB"])
+    provider: Text | None = Field(None, description="Only prices of this provider.", examples=["aws"])
+    region: Text | None = Field(None, description="Only prices in this region.", examples=["us-east-1"])
 
 
 class ApiPricesQuery(CatalogQuery):
-    provider: Text | None = Field(None, description="Only prices of this provider.")
-    model: Text | None = Field(None, description="Only prices of this model, by the provider's id.")
+    provider: Text | None = Field(None, description="Only prices of this provider.", examples=["groq"])
+    model: Text | None = Field(
+        None, description="Only prices of this model, by the provider's id.", examples=["llama-3.1-8b-instant"]
+    )
 
 
 AnyQuery = TypeVar("AnyQuery", bound=Query)
@@ -265,22 +291,28 @@ def query_parameters(model: type[Query], *, formats: tuple[str, ...] = ("json",)
         )
         for name, schema in properties.items()
     ]
-    shared = [
-        OpenApiParameter(
-            "refresh", str, OpenApiParameter.QUERY, description="Ignored; changes the address for a cache."
-        ),
-        OpenApiParameter(
-            "format",
-            {"type": "string", "enum": list(formats)},
-            OpenApiParameter.QUERY,
-            description="Format of the answer; goes before the Accept header.",
-        ),
-    ]
-    return own + shared
+    refresh = OpenApiParameter(
+        "refresh",
+        {"type": "string", "examples": ["7"]},
+        OpenApiParameter.QUERY,
+        description="Ignored; changes the address for a cache.",
+    )
+    return [*own, refresh, format_parameter(formats)]
+
+
+def format_parameter(formats: tuple[str, ...]) -> OpenApiParameter:
+    """What every address takes that answers in more than one format."""
+    return OpenApiParameter(
+        "format",
+        {"type": "string", "enum": list(formats)},
+        OpenApiParameter.QUERY,
+        description="Format of the answer; goes before the Accept header.",
+    )
 
 
 def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """A parameter that is left out is not null: keep what it may be when it is there."""
     present = next((option for option in schema.get("anyOf", ()) if option.get("type") != "null"), schema)
-    kept = {key: value for key, value in present.items() if key not in ("title", "description")}
+    shown = {"examples": schema["examples"]} if "examples" in schema else {}
+    kept = {key: value for key, value in {**present, **shown}.items() if key not in ("title", "description")}
     return {key: value for key, value in kept.items() if (key, value) != ("default", None)}

@@ -13,10 +13,9 @@ EntryKindName = Literal["accelerators", "models", "gpu-prices", "api-prices"]
 Day = Annotated[date, BeforeValidator(iso_date)]
 
 
-class EntryRequest(Wire):
-    """Something to keep; one of the same kind and name is replaced."""
+class EntryChange(Wire):
+    """What an entry becomes; its kind and name stay."""
 
-    kind: EntryKindName = Field(description="Which list of the catalog it stands in.")
     value: dict[str, Any] = Field(
         description="gpu-prices: `gpu`, `usd_per_gpu_hour`. api-prices: `provider`, `model`, `input_usd_per_mtok`, "
         "`output_usd_per_mtok`, `cached_read_usd_per_mtok`. models: `id`, and `hf_config` or sizes as in a scenario. "
@@ -24,6 +23,12 @@ class EntryRequest(Wire):
     )
     source: Annotated[Label, Field(min_length=1)] = Field(description="Where it is from; reports repeat it.")
     as_of: Day = Field(description="Day from which a price holds, or on which it was read; YYYY-MM-DD.")
+
+
+class EntryRequest(EntryChange):
+    """Something to keep; one of the same kind and name is replaced."""
+
+    kind: EntryKindName = Field(description="Which list of the catalog it stands in.")
 
 
 class Entry(Wire):

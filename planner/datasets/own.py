@@ -1,6 +1,6 @@
 """A team's own catalog entries and defaults: saved once they would make a valid scenario, handed to planning."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, cast
 
@@ -26,15 +26,25 @@ _NAMED = {
 
 @transaction.atomic
 def entry_save(
-    *, team: Team, actor: User, kind: EntryKind, value: Mapping[str, Any], source: str, as_of: date
+    *,
+    team: Team,
+    actor: User,
+    kind: EntryKind,
+    value: Mapping[str, Any],
+    source: str,
+    as_of: date,
+    guard: Callable[[CatalogEntry | None], None] = lambda _: None,
 ) -> tuple[CatalogEntry, bool]:
     """Keeps an entry; one of the same kind and name is replaced. Returns it, and whether it is new.
 
+    guard: sees the entry that would be replaced, None for a new one, while nobody else can change it; it raises where
+    that is not what its caller expected.
     planning.ScenarioInvalid: every fault, pointers within `value`. ValidationError: the team has 500 already.
     """
     checked = planning.own_entry(_planning_kind(kind), value, source=source, as_of=as_of)
     Team.objects.select_for_update().get(pk=team.pk)
     known = CatalogEntry.objects.filter(team=team, kind=kind, name__iexact=checked.name).first()
+    guard(known)
     if known is None and CatalogEntry.objects.filter(team=team).count() >= MOST_ENTRIES:
         raise ValidationError(f"A team keeps at most {MOST_ENTRIES} entries.")
     entry = known or CatalogEntry(team=team, kind=kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,24 @@ class Table:
 
     columns: Sequence[str]
     rows: Sequence[Mapping[str, Any]]
+
+
+def flat(report: Report) -> Table:
+    """Every value of a report, long and narrow: its section, its JSON pointer, itself; empty lists and objects too."""
+    return Table(("section", "pointer", "value"), [row for name in report for row in _leaves(name, "", report[name])])
+
+
+def _leaves(section: str, below: str, value: Any) -> Iterator[Row]:
+    if value and isinstance(value, dict | list):
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            place = str(name).replace("~", "~0").replace("/", "~1")
+            yield from _leaves(section, f"{below}/{place}", inner)
+    else:
+        yield {
+            "section": section,
+            "pointer": f"/{section}{below}",
+            "value": value or None if value in ({}, []) else value,
+        }
 
 
 _PERCENTILES = tuple(

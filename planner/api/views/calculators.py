@@ -61,7 +61,7 @@ class Calculator(CellView):
 
 def _calculator(name: str, query: type[CellQuery], compute: Callable[..., Calculation]) -> type[Calculator]:
     view = type(f"Calculator{name.title().replace('-', '')}", (Calculator,), {"query": query, "compute": compute})
-    return extend_schema_view(get=extend_schema(**openapi.calculator(name, query)))(view)
+    return extend_schema_view(get=extend_schema(**openapi.calculator(name, query, compute)))(view)
 
 
 CALCULATORS = {

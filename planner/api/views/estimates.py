@@ -14,8 +14,9 @@ from planner.api.answers import answer
 from planner.api.body import read_json_body
 from planner.api.fields import chosen_fields
 from planner.api.flat_scenario import FlatInvalid, scenario_from_flat, texts_of
+from planner.api.listing import as_table
 from planner.api.query import NoQuery, read_query
-from planner.api.renderers import Csv, Json
+from planner.api.renderers import Csv, Json, Xlsx
 from planner.api.scenario_body import scenario_to_run
 from planner.api.small_body import read_body
 from planner.api.throttles import Batches, EveryRequest
@@ -47,7 +48,7 @@ class EstimateBatch(ApiView):
 
     scopes: ClassVar = {"POST": Scope.READ}
     throttle_classes = [EveryRequest, Batches]
-    renderer_classes = [Json, Csv]
+    renderer_classes = [Json, Csv, Xlsx]
 
     @extend_schema(**openapi.ESTIMATE_BATCH)
     def post(self, request: Request) -> HttpResponse:
@@ -56,7 +57,7 @@ class EstimateBatch(ApiView):
         columns = chosen_fields(",".join(body.fields) if body.fields else None, COLUMNS, pointer="/fields")
         own = own_of(self.caller.team)
         rows = [_row(index, row, columns, own) for index, row in enumerate(body.rows)]
-        if request.accepted_renderer.format == Csv.format:
+        if as_table(request):
             return answer(request, _table(rows, columns))
         return answer(request, {"rows": rows})
 

@@ -15,10 +15,10 @@ from planner.api import openapi
 from planner.api.answers import answer, answer_bytes
 from planner.api.body import read_json_body
 from planner.api.fields import chosen_fields
-from planner.api.listing import list_rows, list_table
+from planner.api.listing import list_rows, list_table, table_answer
 from planner.api.problems import IDEMPOTENCY_CONFLICT, INVALID_PARAMETER, NO_REPORT, ApiProblem
 from planner.api.query import ListQuery, NoQuery, ReportQuery, RunListQuery, RunQuery, read_query
-from planner.api.renderers import Json, Xlsx
+from planner.api.renderers import Csv, Json, Xlsx
 from planner.api.scenario_body import request_sha256, scenario_to_run
 from planner.api.throttles import EveryRequest, NewRuns
 from planner.api.views.base import ApiView, ListView
@@ -26,7 +26,7 @@ from planner.api.waiting import wait_while
 from planner.api.wire import Fault, RunDetail, RunFailure, RunLinks, RunSummary, ScenarioRef
 from planner.planning.errors import show
 from planner.reports.export_xlsx import report_xlsx
-from planner.reports.tables import TABLES
+from planner.reports.tables import TABLES, flat
 from planner.runs.models import FINAL_STATES, Run, State
 from planner.runs.selectors import runs_of
 from planner.runs.services import IdempotencyConflict, run_cancel, run_submit
@@ -34,7 +34,11 @@ from planner.teams.models import Scope, Team
 
 POLL_AGAIN_S = 2
 _WHOLE_ONLY = Fault(
-    code="not_with_format", pointer="?fields", given="", allowed="format=json", detail="Sections come as JSON alone."
+    code="not_with_format",
+    pointer="?fields",
+    given="",
+    allowed="format=json or csv",
+    detail="A workbook has no sections.",
 )
 PATH = "/api/v1/runs"
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
@@ -101,9 +105,10 @@ class RunItem(ApiView):
 
 
 class RunReport(ApiView):
-    """The report of one run: its bytes, of some sections the same serialisation, or all of it as a workbook."""
+    """The report of one run: its bytes, of some sections the same serialisation or one long table of their values, or
+    all of it as a workbook."""
 
-    renderer_classes = [Json, Xlsx]
+    renderer_classes = [Json, Csv, Xlsx]
 
     @extend_schema(**openapi.RUN_REPORT)
     def get(self, request: Request, run_id: UUID) -> HttpResponse:
@@ -114,12 +119,13 @@ class RunReport(ApiView):
                 raise ApiProblem(INVALID_PARAMETER, "A workbook is of the whole report.", errors=[_WHOLE_ONLY])
             headers = {"Content-Disposition": f'attachment; filename="report-{run_id}.xlsx"'}
             return answer_bytes(request, report_xlsx(json.loads(stored)), Xlsx.media_type, headers=headers)
-        if query.fields is None:
+        if query.fields is None and request.accepted_renderer.format == Json.format:
             return answer_bytes(request, stored, "application/json")
         report = json.loads(stored)
-        sections = chosen_fields(query.fields, tuple(report))
-        chosen = planning.report_bytes({name: report[name] for name in sections})
-        return answer_bytes(request, chosen, "application/json")
+        chosen = {name: report[name] for name in chosen_fields(query.fields, tuple(report))}
+        if request.accepted_renderer.format == Csv.format:
+            return table_answer(request, flat(chosen), f"report-{run_id}")
+        return answer_bytes(request, planning.report_bytes(chosen), "application/json")
 
 
 class RunTable(ListView):

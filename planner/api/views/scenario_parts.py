@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from planner import planning
 from planner.api import openapi_scenarios as openapi
 from planner.api.answers import answer
-from planner.api.conditional import check_if_match
-from planner.api.listing import list_rows
+from planner.api.conditional import check_version
+from planner.api.listing import as_table, list_rows, table_answer
 from planner.api.query import DiffQuery, NoQuery, TimedQuery, read_query
 from planner.api.scenario_body import invalid_scenario
 from planner.api.small_body import read_body, refused
@@ -28,6 +28,7 @@ from planner.api.wire_scenarios import (
     Tags,
     VersionAt,
 )
+from planner.reports.tables import Table
 from planner.scenarios.diff import differences
 from planner.scenarios.models import Comment, ScenarioVersion
 from planner.scenarios.selectors import comments_of, person, version_newest
@@ -43,7 +44,7 @@ from planner.teams.models import Scope, Team
 from planner.teams.selectors import teams_of
 
 
-class ScenarioDiff(ScenarioView):
+class ScenarioDiff(ListView, ScenarioView):
     """Where two versions differ, of one scenario or of two."""
 
     @extend_schema(**openapi.DIFF)
@@ -56,6 +57,9 @@ class ScenarioDiff(ScenarioView):
             DifferenceRow(pointer=row.pointer, old=row.old, new=row.new)
             for row in differences([first.document, second.document])
         ]
+        if as_table(request):
+            table = Table(("pointer", "old", "new"), [row.model_dump() for row in rows])
+            return table_answer(request, table, f"differences-{scenario_id}")
         return answer(request, Diff(first=_at(first), second=_at(second), differences=rows))
 
 
@@ -97,7 +101,7 @@ class ScenarioArchive(ScenarioView):
     def put(self, request: Request, scenario_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
         scenario = self.scenario(scenario_id)
-        check_if_match(request, version_newest(scenario))
+        check_version(request, version_newest(scenario))
         scenario_archive(scenario=scenario, user=self.caller.user)
         return HttpResponse(status=204)
 
@@ -105,7 +109,7 @@ class ScenarioArchive(ScenarioView):
     def delete(self, request: Request, scenario_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
         scenario = self.scenario(scenario_id)
-        check_if_match(request, version_newest(scenario))
+        check_version(request, version_newest(scenario))
         scenario_unarchive(scenario=scenario, user=self.caller.user)
         return HttpResponse(status=204)
 
@@ -114,6 +118,7 @@ class ScenarioTags(ScenarioView):
     """The tags of a scenario, as a whole."""
 
     scopes: ClassVar = {"PUT": Scope.WRITE}
+    by_version = True
     http_method_names = ["get", "head", "put"]
 
     @extend_schema(**openapi.TAGS_READ)
@@ -126,7 +131,8 @@ class ScenarioTags(ScenarioView):
         read_query(request, NoQuery)
         scenario = self.scenario(scenario_id)
         wanted = read_body(request, Tags)
-        check_if_match(request, version_newest(scenario))
+        own = self.shown_etag(request, self.get, {"scenario_id": scenario_id})
+        check_version(request, version_newest(scenario), etag=own)
         try:
             return answer(request, Tags(tags=scenario_tag(scenario=scenario, user=self.caller.user, names=wanted.tags)))
         except ValidationError as error:
@@ -158,21 +164,30 @@ class CommentList(ListView, ScenarioView):
 
 
 class CommentItem(ScenarioView):
-    """One comment, for who wrote it and for owners of the team."""
+    """One comment; who wrote it and owners of the team delete it."""
 
     scopes: ClassVar = {"DELETE": Scope.WRITE}
-    http_method_names = ["delete"]
+    http_method_names = ["get", "head", "delete"]
+
+    @extend_schema(**openapi.COMMENT_READ)
+    def get(self, request: Request, scenario_id: UUID, comment_id: int) -> HttpResponse:
+        read_query(request, NoQuery)
+        return answer(request, _comment(self._find(scenario_id, comment_id)))
 
     @extend_schema(**openapi.COMMENT_DELETE)
     def delete(self, request: Request, scenario_id: UUID, comment_id: int) -> HttpResponse:
         read_query(request, NoQuery)
-        comment = comments_of(self.scenario(scenario_id)).filter(pk=comment_id).first()
-        if comment is None:
-            raise NotFound("The scenario has no such comment.")
+        comment = self._find(scenario_id, comment_id)
         if not self.caller.is_person:
             raise PermissionDenied("A token of the team takes back no comments: they are of people.")
         comment_delete(comment=comment, user=self.caller.user)
         return HttpResponse(status=204)
+
+    def _find(self, scenario_id: UUID, comment_id: int) -> Comment:
+        comment = comments_of(self.scenario(scenario_id)).filter(pk=comment_id).first()
+        if comment is None:
+            raise NotFound("The scenario has no such comment.")
+        return comment
 
 
 def _at(version: ScenarioVersion) -> VersionAt:

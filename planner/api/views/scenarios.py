@@ -15,7 +15,7 @@ from planner import planning
 from planner.api import openapi, openapi_scenarios
 from planner.api.answers import answer
 from planner.api.body import read_json_body
-from planner.api.conditional import check_if_match, conflict
+from planner.api.conditional import check_version, conflict
 from planner.api.listing import list_rows
 from planner.api.query import NoQuery, ScenarioListQuery, TimedQuery, read_query
 from planner.api.scenario_body import read_scenario, scenario_within
@@ -115,7 +115,7 @@ class VersionList(ListView, ScenarioView):
         scenario = self.scenario(scenario_id)
         wanted = read_body(request, VersionRequest)
         newest = version_newest(scenario)
-        check_if_match(request, newest, required=True)
+        check_version(request, newest, required=True)
         parsed = scenario_within(wanted.scenario, "scenario", own_of(self.caller.team))
         try:
             saved = scenario_edit(

@@ -29,6 +29,7 @@ from planner.teams.selectors import link_tokens_of, numbered_get
 from planner.teams.services import link_token_create, token_revoke
 
 PATH = "/api/v1/sheets/links"
+_NO_LINK = "The team has no such link token."
 
 
 class SheetEstimate(CellView):
@@ -75,15 +76,25 @@ class SheetLink(ApiView):
 
     scopes: ClassVar = {"DELETE": Scope.WRITE}
 
+    @extend_schema(**openapi.LINK_READ)
+    def get(self, request: Request, link_id: int) -> HttpResponse:
+        read_query(request, NoQuery)
+        row = link_tokens_of(self.caller.team).filter(pk=link_id).first()
+        if row is None:
+            raise NotFound(_NO_LINK)
+        return answer(request, LinkSummary(**_summary(row)))
+
     @extend_schema(**openapi.LINK_REVOKE)
     def delete(self, request: Request, link_id: int) -> HttpResponse:
         read_query(request, NoQuery)
-        try:
-            row = numbered_get(LinkToken, self.caller.team, link_id)
-        except LinkToken.DoesNotExist:
-            raise NotFound("The team has no such link token.") from None
-        token_revoke(token=row, actor=self.caller.user)
+        token_revoke(token=self._find(link_id), actor=self.caller.user)
         return HttpResponse(status=204)
+
+    def _find(self, link_id: int) -> LinkToken:
+        try:
+            return numbered_get(LinkToken, self.caller.team, link_id)
+        except LinkToken.DoesNotExist:
+            raise NotFound(_NO_LINK) from None
 
 
 def _summary(row: LinkToken) -> dict[str, Any]:

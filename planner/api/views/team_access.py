@@ -27,6 +27,8 @@ from planner.teams.rules import Action, scope_allows, widest_scope
 from planner.teams.selectors import api_tokens_of, numbered_get, owned_get
 from planner.teams.services import token_create, token_revoke
 
+_NO_INVITATION, _NO_TOKEN = "The team has no such invitation.", "The team has no such token."
+
 
 class InvitationList(ListView):
     """Invitations that can still be used."""
@@ -64,15 +66,25 @@ class InvitationItem(ApiView):
 
     actions: ClassVar = {"DELETE": Action.INVITE}
 
+    @extend_schema(**openapi.INVITATION_READ)
+    def get(self, request: Request, team_id: UUID, invitation_id: UUID) -> HttpResponse:
+        read_query(request, NoQuery)
+        row = invitations.invitations_open(self.caller.team).filter(pk=invitation_id).first()
+        if row is None:
+            raise NotFound(_NO_INVITATION)
+        return answer(request, Invitation(**_invitation(row)))
+
     @extend_schema(**openapi.INVITATION_REVOKE)
     def delete(self, request: Request, team_id: UUID, invitation_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
-        try:
-            row = owned_get(models.Invitation, self.caller.team, invitation_id)
-        except models.Invitation.DoesNotExist:
-            raise NotFound("The team has no such invitation.") from None
-        invitations.invitation_revoke(invitation=row, actor=self.caller.user)
+        invitations.invitation_revoke(invitation=self._find(invitation_id), actor=self.caller.user)
         return HttpResponse(status=204)
+
+    def _find(self, invitation_id: UUID) -> models.Invitation:
+        try:
+            return owned_get(models.Invitation, self.caller.team, invitation_id)
+        except models.Invitation.DoesNotExist:
+            raise NotFound(_NO_INVITATION) from None
 
 
 class TokenList(ListView):
@@ -106,18 +118,29 @@ class TokenItem(ApiView):
 
     actions: ClassVar = {"DELETE": Action.OWN_TOKENS}
 
+    @extend_schema(**openapi.TOKEN_READ)
+    def get(self, request: Request, team_id: UUID, token_id: int) -> HttpResponse:
+        read_query(request, NoQuery)
+        row = api_tokens_of(self.caller.team).filter(pk=token_id).first()
+        if row is None:
+            raise NotFound(_NO_TOKEN)
+        return answer(request, Token(**_token(row)))
+
     @extend_schema(**openapi.TOKEN_REVOKE)
     def delete(self, request: Request, team_id: UUID, token_id: int) -> HttpResponse:
         read_query(request, NoQuery)
-        try:
-            row = numbered_get(ApiToken, self.caller.team, token_id)
-        except ApiToken.DoesNotExist:
-            raise NotFound("The team has no such token.") from None
+        row = self._find(token_id)
         own = self.caller.is_person and row.user == self.caller.user and not row.of_team
         if not own and not self.caller.may(Action.TEAM_TOKENS):
             raise PermissionDenied("Only an owner revokes tokens of others and of the team.")
         token_revoke(token=row, actor=self.caller.user)
         return HttpResponse(status=204)
+
+    def _find(self, token_id: int) -> ApiToken:
+        try:
+            return numbered_get(ApiToken, self.caller.team, token_id)
+        except ApiToken.DoesNotExist:
+            raise NotFound(_NO_TOKEN) from None
 
 
 def _no_wider(caller: Caller, scope: Scope) -> Scope:

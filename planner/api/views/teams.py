@@ -92,6 +92,11 @@ class MemberItem(ApiView):
 
     actions: ClassVar = {"PATCH": Action.MANAGE_MEMBERS, "DELETE": Action.LEAVE}
 
+    @extend_schema(**openapi.MEMBER_READ)
+    def get(self, request: Request, team_id: UUID, user_id: int) -> HttpResponse:
+        read_query(request, NoQuery)
+        return answer(request, _member(_membership(self.caller.team, user_id)))
+
     @extend_schema(**openapi.MEMBER_CHANGE)
     def patch(self, request: Request, team_id: UUID, user_id: int) -> HttpResponse:
         read_query(request, NoQuery)

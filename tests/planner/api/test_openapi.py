@@ -1,6 +1,7 @@
 """The OpenAPI document: valid, as committed, and true."""
 
 import json
+import re
 from typing import Any
 
 import jsonschema
@@ -116,3 +117,56 @@ def test_every_example_matches_its_schema(committed: dict[str, Any]) -> None:
                 for content in response.get("content", {}).values():
                     for example in content.get("examples", {}).values() if "$ref" in content["schema"] else ():
                         check(committed, content["schema"]["$ref"].rpartition("/")[2], example["value"])
+
+
+BINARY = {
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.apache.parquet",
+    "application/octet-stream",
+}
+
+
+def operations(document: dict[str, Any]) -> Any:
+    return (
+        (f"{method.upper()} {path}", operation)
+        for path, found in document["paths"].items()
+        for method, operation in found.items()
+    )
+
+
+def test_every_body_and_answer_is_shown(committed: dict[str, Any]) -> None:
+    lacking = [
+        (name, status, kind)
+        for name, operation in operations(committed)
+        for status, part in {"": operation.get("requestBody", {}), **operation["responses"]}.items()
+        for kind, content in part.get("content", {}).items()
+        if kind not in BINARY and not content.get("examples")
+    ]
+    assert lacking == []
+
+
+def test_every_parameter_is_described_and_shown(committed: dict[str, Any]) -> None:
+    for name, operation in operations(committed):
+        for parameter in operation.get("parameters", ()):
+            schema = parameter["schema"]
+            assert parameter.get("description") or parameter["in"] == "path", (name, parameter["name"])
+            assert {"enum", "default", "examples"} & schema.keys(), (name, parameter["name"])
+
+
+UNITS = re.compile(
+    r"(^|_)(ms|s|gib|b|bytes|tokens?|rps|ratio|steps?|usd|usd_per_\w+|\w+_usd_per_mtok|per_s|days|hours?|months?|years?"
+    r"|w|kw|kwh|pct|percent|tflops|gb_per_s|hour|rpm|g|g_per_kwh|size|cv|dim|len)(_|$)"
+)
+COUNTS = re.compile(r"(id|number|index|status|limit|wait|tp|pp|ep|dp|cp|seed|hidden|shape|rank|ranks|p95|mean|p50)$|s$")
+
+
+def test_every_number_has_its_unit_or_is_a_plain_count(committed: dict[str, Any]) -> None:
+    """In its name, or said in its description."""
+    bare = []
+    for name, schema in committed["components"]["schemas"].items():
+        for field, part in schema.get("properties", {}).items():
+            kinds = json.dumps(part)
+            if ('"number"' in kinds or '"integer"' in kinds) and not part.get("$ref"):
+                known = UNITS.search(field) or COUNTS.search(field) or part.get("description")
+                bare += [] if known else [f"{name}.{field}"]
+    assert bare == []

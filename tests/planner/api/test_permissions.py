@@ -68,6 +68,11 @@ OWN_PRICE = {
     "source": "Contract 17",
     "as_of": "2026-11-01",
 }
+SAME_ENTRY = {
+    "value": {"gpu": "H100-SXM5-80GB", "usd_per_gpu_hour": 1.8},
+    "source": "Contract 18",
+    "as_of": "2026-11-02",
+}
 EVERYONE = ("owner", "editor", "viewer")
 ENDPOINTS = [
     Endpoint("GET", "/runs", "read", 200),
@@ -100,6 +105,7 @@ ENDPOINTS = [
     Endpoint("GET", "/share-links/{share}", "read", 200),
     Endpoint("DELETE", "/share-links/{share}", "write", 204),
     Endpoint("DELETE", "/scenarios/{scenario}/comments/{comment}", "write", 204, roles=OWNERS),  # or its author
+    Endpoint("GET", "/scenarios/{scenario}/comments/{comment}", "read", 200),
     Endpoint("POST", "/scenarios/validate", "read", 200, scenario_dict()),
     Endpoint("POST", "/estimates", "read", 200, scenario_dict()),
     Endpoint("POST", "/estimates/batch", "read", 200, {"rows": [QUESTION]}),
@@ -108,6 +114,7 @@ ENDPOINTS = [
     *(Endpoint("GET", f"/calculators/{name}?{urlencode(query)}", "read", 200) for name, query in CALCULATIONS.items()),
     Endpoint("POST", "/calculators/lesson", "read", 200, {"slots": 1, "requests": [{"output_tokens": 1}]}),
     Endpoint("POST", "/sheets/links", "write", 201, {"name": "A sheet"}),
+    Endpoint("GET", "/sheets/links/{link}", "read", 200),
     Endpoint("DELETE", "/sheets/links/{link}", "write", 204),
     Endpoint("GET", "/traces", "read", 200),
     Endpoint("GET", "/traces/{trace}", "read", 200),
@@ -131,18 +138,22 @@ ENDPOINTS = [
     Endpoint("GET", "/catalog/entries", "read", 200),
     Endpoint("POST", "/catalog/entries", "write", 201, OWN_PRICE),
     Endpoint("GET", "/catalog/entries/{entry}", "read", 200),
+    Endpoint("PUT", "/catalog/entries/{entry}", "write", 200, SAME_ENTRY, ANY),
     Endpoint("DELETE", "/catalog/entries/{entry}", "write", 204),
     Endpoint("GET", "/teams", "read", 200),
     Endpoint("GET", "/teams/{team}", "read", 200),
     Endpoint("PATCH", "/teams/{team}", "write", 200, {"name": "Renamed"}, roles=OWNERS),
     Endpoint("GET", "/teams/{team}/members", "read", 200),
+    Endpoint("GET", "/teams/{team}/members/{user}", "read", 200),
     Endpoint("PATCH", "/teams/{team}/members/{user}", "write", 200, {"role": "viewer"}, roles=OWNERS),
     Endpoint("DELETE", "/teams/{team}/members/{user}", "write", 204, roles=OWNERS),
     Endpoint("GET", "/teams/{team}/invitations", "read", 200),
     Endpoint("POST", "/teams/{team}/invitations", "write", 201, {"role": "viewer"}, roles=OWNERS),
+    Endpoint("GET", "/teams/{team}/invitations/{invitation}", "read", 200),
     Endpoint("DELETE", "/teams/{team}/invitations/{invitation}", "write", 204, roles=OWNERS),
     Endpoint("GET", "/teams/{team}/tokens", "read", 200),
     Endpoint("POST", "/teams/{team}/tokens", "write", 201, {"scope": "read"}, roles=EVERYONE),
+    Endpoint("GET", "/teams/{team}/tokens/{token}", "read", 200),
     Endpoint("DELETE", "/teams/{team}/tokens/{token}", "write", 204, roles=OWNERS),
     Endpoint("GET", "/teams/{team}/audit", "read", 200),
     *(
