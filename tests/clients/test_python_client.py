@@ -1,6 +1,7 @@
 """The Python client and its command against a live server."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -11,17 +12,21 @@ from typing import Any
 import numpy as np
 import pytest
 from pytest_django.live_server_helper import LiveServer
-from staircase_client import ApiError, Client, RunFailed, WaitTimeout, cli, is_genuine
+from staircase_client import ApiError, Client, RunFailed, WaitTimeout, cli, http, is_genuine
 from staircase_client.http import Answer
 
 from planner import planning
 from planner.api.views import runs
+from planner.api.views.service import OPENAPI_FILE
+from planner.reports.tables import TABLES
 from planner.runs.models import RequestPart, Run, State
 from planner.webhooks import signing
 from tests.factories import make_run, make_token, make_user, scenario_dict
 from tests.planner.api.flat import CALCULATIONS, QUESTION
+from tests.planner.api.test_permissions import Things
 from tests.planner.reports.example import example, infeasible_example
 
+_DAY = "2026-11-01"
 pytestmark = pytest.mark.django_db(transaction=True)
 IMPOSSIBLE = scenario_dict(slo={"tpot_p95_ms": 1.5})
 
@@ -154,6 +159,125 @@ def test_a_team_its_members_and_tokens(writer: Client, live_server: LiveServer) 
     assert unknown.value.status == 401
 
 
+def test_every_operation_of_the_document_has_a_name(live_server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.webhooks.services.wake", lambda _: True)
+    user, sent = make_user(), set()
+    things = Things(user)
+    report = json.dumps(example())
+    Run.objects.filter(pk=things["run"]).update(state=State.DONE, report=report)
+
+    def recording(method: str, url: str, *rest: Any) -> Answer:
+        sent.add((method, url.partition("?")[0]))
+        return http.send(method, url, *rest)
+
+    client = Client(live_server.url, make_token(user, "write")[1], send=recording)
+    team, scenario, colleague = str(things["team"]), str(things["scenario"]), things["user"]
+    run = client.run(str(things["run"]))
+    client.plan_saved(scenario, number=1, priced_at="2026-11-29").cancel()
+    assert run.report().verdict.sentence
+    assert [run.table(name) and list(run.table(name, limit=1))[:1] for name in TABLES]
+    list(run.requests())
+    for rows in (
+        client.runs(), client.scenarios(), client.versions(scenario), client.comments(scenario), client.share_links(),
+        client.link_tokens(), client.entries(), client.traces(), client.uploads(), client.teams(), client.members(team),
+        client.invitations(team), client.tokens(team), client.audit(team), client.webhooks(),
+        *(client.catalog(kind, limit=500) for kind in ("accelerators", "models", "gpu-prices")),
+        client.catalog("api-prices", provider="groq"),
+    ):  # fmt: skip
+        list(rows)
+    made = client.create_scenario(scenario_dict(name="Other", seed=9), tags=["eu"])["id"]
+    client.save_version(made, scenario_dict(name="Other", seed=10), began_with=1)
+    assert client.diff(made, from_=1, to=2)["differences"]
+    assert client.version(made, 2)["number"] == client.scenario(made)["newest_number"]
+    copy = client.copy_scenario(made, number=1, name="Copy")
+    assert copy["name"] == "Copy"
+    client.archive_scenario(copy["id"])
+    assert copy["id"] in [row["id"] for row in client.scenarios(archived=True)]
+    client.unarchive_scenario(copy["id"])
+    assert client.set_tags(made, ["EU", "2027"]) == client.tags(made) == ["2027", "eu"]
+    said = client.add_comment(made, "Looks right.")
+    assert client.comment(made, said["id"])["text"] == "Looks right."
+    client.delete_comment(made, said["id"])
+    assert len(client.compare(made, f"{made}:1")["sides"]) == 2
+    assert client.table("/comparisons", of=[made, f"{made}:1"]).startswith(b"part,name,")
+    share = client.create_share_link(run.id)
+    assert client.share_link(share["id"])["run_id"] == run.id
+    client.delete_share_link(share["id"])
+    link = client.create_link_token(name="Sheet", expires_in_days=3)
+    assert client.link_token(link["id"])["name"] == "Sheet"
+    client.delete_link_token(link["id"])
+    client.validate(scenario_dict())
+    client.estimate(scenario_dict())
+    client.estimate_rows([QUESTION])
+    client.cells(**QUESTION)
+    for name, asked in CALCULATIONS.items():
+        client.calculate(name, **asked)
+    assert client.lesson([{"output_tokens": 3}], slots=1)["result"]["tokens"] == 3
+    entry = client.save_entry("gpu-prices", {"gpu": "H100-SXM5-80GB", "usd_per_gpu_hour": 2}, source="C", as_of=_DAY)
+    etag = client.etag(f"/catalog/entries/{entry['id']}")
+    dearer = {"gpu": "H100-SXM5-80GB", "usd_per_gpu_hour": 3}
+    client.change_entry(entry["id"], dearer, source="C", as_of=_DAY, if_match=etag)
+    with pytest.raises(ApiError, match="changed since"):
+        client.change_entry(entry["id"], dearer, source="C", as_of=_DAY, if_match=etag)
+    assert client.entry(entry["id"])["value"] == dearer
+    client.delete_entry(entry["id"])
+    upload = client.upload_trace("Chat", b"0,20,5\n2,30,6\n")
+    assert client.upload(upload["id"])["parts"] == 1
+    assert client.preview_trace(upload["id"])["kind"] == "requests"
+    trace = client.confirm_trace(upload["id"])
+    assert client.trace(trace["id"])["requests"] == 2
+    assert client.scenario_trace(trace["id"])["csv"].count("\n") == 3
+    client.delete_trace(trace["id"])
+    client.delete_upload(client.upload_trace("Other", b"1")["id"])
+    client.change_team(
+        team, name="Platform", defaults={"billing": {"spare_replicas": 2}}, if_match=client.etag(f"/teams/{team}")
+    )
+    assert client.team(team)["defaults"] == {"billing": {"spare_replicas": 2}}
+    assert client.change_member(team, colleague, "viewer")["role"] == client.member(team, colleague)["role"] == "viewer"
+    client.remove_member(team, colleague)
+    asked_in = client.invite(team, "viewer", email="bob@example.com")
+    assert client.invitation(team, asked_in["id"])["email"] == "bob@example.com"
+    client.delete_invitation(team, asked_in["id"])
+    token = client.create_token(team, "read")
+    assert client.token(team, token["id"])["scope"] == "read"
+    client.delete_token(team, token["id"])
+    assert "run.started" in {row["action"] for row in client.audit(team)}
+    hook = client.create_webhook("https://example.com/hook")
+    ping = client.ping_webhook(hook["id"])
+    list(client.deliveries(hook["id"]))
+    assert client.delivery(hook["id"], ping["id"])["body"]
+    client.enable_webhook(hook["id"])
+    client.webhook(hook["id"])
+    client.delete_webhook(hook["id"])
+    document = json.loads(OPENAPI_FILE.read_text())
+    lacking = [
+        (method, path)
+        for path, operations in document["paths"].items()
+        for method in operations
+        if not any(
+            method.upper() == used
+            and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path), url.removeprefix(live_server.url))
+            for used, url in sent
+        )
+    ]
+    assert lacking == []
+
+
+def test_the_kinds_are_what_the_document_says() -> None:
+    said = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import client_kinds as c, json; print(c.text_of(json.loads(c.DOCUMENT.read_text())), end='')",
+        ],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2] / "scripts",
+    )
+    kept = Path(__file__).parents[2] / "clients" / "python" / "staircase_client" / "kinds.py"
+    assert said.stdout == kept.read_text(), "run: python scripts/client_kinds.py"
+
+
 def test_a_receiver_knows_what_is_genuine() -> None:
     secret = signing.secret_text(b"k" * 32)
     now_s = int(time.time())
@@ -171,13 +295,13 @@ def test_a_receiver_knows_what_is_genuine() -> None:
 
 
 def test_lists_go_through_all_pages(client: Client, token: str) -> None:
-    assert len(list(client.catalog("models", limit=7))) == len(planning.catalog_listing("models", _day()))
+    assert len(list(client.catalog("models", limit=7))) == len(planning.catalog_listing("models", _priced_at()))
     prices = list(client.catalog("gpu-prices", gpu="H100-SXM5-80GB", priced_at="2026-11-30"))
     assert {row["gpu"] for row in prices} == {"H100-SXM5-80GB"}
     assert list(client.scenarios()) == []
 
 
-def _day() -> Any:
+def _priced_at() -> Any:
     return planning.parse_scenario(scenario_dict()).priced_at
 
 

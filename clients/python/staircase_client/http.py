@@ -68,15 +68,18 @@ class Http:
         *,
         query: Mapping[str, Any] | None = None,
         body: Any = None,
+        data: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """A request by its path below the server, or below /api/v1 where it does not start so. ApiError: it failed."""
+        """A request by its path below the server, or below /api/v1 where it does not start so; with a body as JSON, or
+        with bytes. ApiError: it failed."""
         given = {name: _text(value) for name, value in (query or {}).items() if value is not None}
         full = path if path.startswith("/api/") else f"/api/v1{path}"
         url = f"{self._url}{full}" + (f"{'&' if '?' in full else '?'}{urlencode(given)}" if given else "")
         sent = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", "User-Agent": USER_AGENT}
-        data = None
-        if body is not None:
+        if data is not None:
+            sent["Content-Type"] = "application/octet-stream"
+        elif body is not None:
             data, sent["Content-Type"] = json.dumps(body).encode(), "application/json"
         return self._until_taken(method, url, {**sent, **(headers or {})}, data)
 

@@ -64,7 +64,7 @@ class EntryList(ListView):
 def _as_expected(request: Request, known: CatalogEntry | None) -> None:
     """ApiProblem 412: what would be replaced is not what the caller's headers allow."""
     if "If-Match" in request.headers:
-        check_if_match(request, known and json_etag(_entry(known)))
+        check_if_match(request, json_etag(_entry(known)) if known else None)
     if request.headers.get("If-None-Match", "").strip() == "*" and known is not None:
         raise ApiProblem(VERSION_CONFLICT, f"The team has {known.name} already; nothing was changed.")
 

@@ -1,6 +1,7 @@
 """GET /api/v1/runs/{id}/report."""
 
 import hashlib
+import json
 
 import pytest
 
@@ -56,9 +57,20 @@ def test_a_cancelled_run_says_so(api: Api, path: str) -> None:
     assert problem(api.get(path), 409, "no-report")["errors"][0]["code"] == "cancelled"
 
 
-def test_only_json_is_offered(api: Api, path: str) -> None:
-    problem(api.get(path, Accept="text/csv"), 406, "not-acceptable")
-    problem(api.get(path + "?format=csv"), 400, "invalid-parameter")
+def test_a_report_is_one_long_table_too(api: Api, path: str) -> None:
+    report = {"verdict": {"sentence": "=A1", "a/b~": [1.5, None]}, "cost": None, "api": []}
+    Run.objects.update(report=json.dumps(report))
+    lines = api.get(f"{path}?format=csv").content.decode().splitlines()
+    assert lines == [
+        "section,pointer,value",
+        "verdict,/verdict/sentence,'=A1",
+        "verdict,/verdict/a~1b~0/0,1.5",
+        "verdict,/verdict/a~1b~0/1,",
+        "cost,/cost,",
+        "api,/api,",
+    ]
+    assert api.get(f"{path}?fields=cost", Accept="text/csv").content == b"section,pointer,value\r\ncost,/cost,\r\n"
+    problem(api.get(f"{path}?format=xlsx&fields=cost"), 400, "invalid-parameter")
 
 
 @pytest.mark.django_db(transaction=True)

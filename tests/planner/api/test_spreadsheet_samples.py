@@ -11,7 +11,7 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
 from pytest_django.live_server_helper import LiveServer
@@ -21,7 +21,8 @@ from planner.api.views import runs
 from planner.api.views.service import SHEETS_FILE
 from planner.runs.models import Run, State
 from planner.teams.services import link_token_create
-from tests.factories import make_token, make_user, scenario_dict, team_of
+from tests import libreoffice
+from tests.factories import make_run, make_token, make_user, scenario_dict, team_of
 from tests.planner.api.support import Api
 from tests.planner.reports.example import example
 
@@ -107,7 +108,7 @@ def test_a_cell_functions_address_gives_a_bare_number(sheet: Sheet, function: st
 
 
 def test_power_query_asks_for_each_row_with_the_token_as_password(sheet: Sheet) -> None:
-    per_row, catalog = samples("powerquery")
+    per_row, catalog, _ = samples("powerquery")
     password = base64.b64encode(f"anyone:{sheet.token}".encode()).decode()
     headers = {"Authorization": f"Basic {password}"}
     path = re.search(r'RelativePath = "([^"]+)"', per_row)
@@ -122,6 +123,38 @@ def test_power_query_asks_for_each_row_with_the_token_as_password(sheet: Sheet) 
     assert path is not None
     rows = list(csv.DictReader(io.StringIO(sheet.fetch(f"/{path[1]}?{urlencode(query)}", headers))))
     assert float(rows[0]["usd_per_gpu_hour"]) > 0
+
+
+def test_libreoffice_shows_the_number_and_the_linked_table(sheet: Sheet) -> None:
+    (formula,) = (sheet.filled(sample).strip() for sample in samples("text") if "WEBSERVICE" in sample)
+    (pattern,) = re.findall(r"`(http[^`]+/sheets/estimate\?token=[^`]+)`", PAGE)
+    question = urlencode({**QUESTION, "fields": "gpu,replicas,monthly_cost_usd"})
+    linked = sheet.filled(pattern).partition("&model=")[0] + f"&{question}"
+    shown = libreoffice.asked([ROW[f"{column}2"] for column in "ABCDEF"], formula, linked)
+    (row,) = csv.DictReader(io.StringIO(sheet.fetch(linked)))
+    assert shown["error"] == 0
+    assert shown["value"] == float(row["monthly_cost_usd"])
+    assert shown["table"] == [list(row), list(row.values())]
+
+
+def test_power_query_goes_through_the_pages_of_a_list(sheet: Sheet) -> None:
+    """As the sample does: the same query, and the cursor of the path that the page before names."""
+    *_, paged = samples("powerquery")
+    path = re.search(r'RelativePath = "([^"]+)"', paged)
+    assert path is not None
+    query = dict(re.findall(r'(\w+) = "([^"]*)"', paged.split("Query = [", 1)[1].split("]", 1)[0]))
+    user = make_user()
+    runs_of_team = [str(make_run(user, seed=seed).pk) for seed in range(5)]
+    password = base64.b64encode(f"anyone:{make_token(user)[1]}".encode()).decode()
+    seen, cursor = [], {}
+    while cursor is not None:
+        asked = urlencode({**query, "limit": 2, **cursor})
+        page = json.loads(sheet.fetch(f"/{path[1]}?{asked}", {"Authorization": f"Basic {password}"}))
+        seen += page["items"]
+        following = dict(parse_qsl(urlsplit(page["next"]).query)) if page["next"] else None
+        cursor = following and {"cursor": following["cursor"]}
+    assert [item["id"] for item in seen] == runs_of_team
+    assert set(re.findall(r"(\w+) = (?:nullable )?text", paged)) >= set(query["fields"].split(",")) == set(seen[0])
 
 
 def test_excel_is_asked_for_a_password(sheet: Sheet) -> None:
