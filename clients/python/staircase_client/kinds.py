@@ -293,6 +293,7 @@ class ScenarioTrace(TypedDict):
     """`traffic.trace` of a scenario that replays the requests."""
 
     csv: str
+    block_tokens: int | None
 
 
 class ShareLinkCreated(TypedDict):
