@@ -20,33 +20,66 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class CatalogList:
-    """One list of the page."""
+    """One list of the catalog. of: how many rows it has, found or not."""
 
     id: str
     title: str
     note: str
+    of: int
     table: Table
 
 
+TITLES = {
+    "accelerators": "Accelerators",
+    "models": "Models",
+    "gpu-prices": "GPU rental prices",
+    "api-prices": "API prices",
+}
+NOTES = {
+    "accelerators": "Dense figures, without sparsity. Ages as of today; more than 90 days is marked.",
+    "models": "Architectures as their owners publish them.",
+    "gpu-prices": "List prices per GPU-hour, US dollars. Plans take the median.",
+    "api-prices": "US dollars per million tokens. Unasked, those of models that the catalog has.",
+}
 MOST_API_ROWS = 120
 
 
-def catalog_tables(today: date, search: str, entries: Sequence[CatalogEntry] = ()) -> tuple[CatalogList, ...]:
-    """All four lists with ages as of `today`, the team's own entries in front; of the API prices those that hold the
-    words searched for, or, without any, those of models that the catalog has."""
-    found = _api_found(today, search)
-    shown = found[:MOST_API_ROWS]
-    note = f"US dollars per million tokens. {len(shown)} of {len(api_rows(today)):,} shown; search for others."
-    public = (*_fixed_tables(today), CatalogList("api-prices", "API prices", note, _api(today, shown)))
-    return tuple(_with_own(found, today, entries) for found in public) if entries else public
+def catalog_list(kind: str, today: date, search: str = "", entries: Sequence[CatalogEntry] = ()) -> CatalogList:
+    """One list with ages as of `today`: the rows that hold every word searched for, the team's own entries in front. Of
+    the thousands of API prices at most MOST_API_ROWS."""
+    if kind == "api-prices":
+        found = _api_found(today, search)
+        table, of = _api(today, found[:MOST_API_ROWS]), len(api_rows(today))
+    else:
+        table = _public(kind, today)
+        of = len(table.rows)
+        table = replace(table, rows=tuple(row for row in table.rows if _holds(row, search)))
+    own = tuple(row for row in _own(kind, today, entries) if _holds(row, search)) if entries else ()
+    return CatalogList(kind, TITLES[kind], NOTES[kind], of, replace(table, rows=(*own, *table.rows)))
 
 
-def _with_own(found: CatalogList, today: date, entries: Sequence[CatalogEntry]) -> CatalogList:
+@lru_cache(maxsize=4)
+def catalog_counts(today: date) -> dict[str, int]:
+    """Rows of each list, without the team's own."""
+    return {kind: len(api_rows(today) if kind == "api-prices" else _public(kind, today).rows) for kind in TITLES}
+
+
+@lru_cache(maxsize=8)
+def _public(kind: str, today: date) -> Table:
+    return {"accelerators": _accelerators, "models": _models, "gpu-prices": _gpu_prices}[kind](today)
+
+
+def _holds(row: Row, search: str) -> bool:
+    words = search.lower().split()
+    text = " ".join(f"{cell.text} {cell.note}" for cell in row.cells).lower() if words else ""
+    return all(word in text for word in words)
+
+
+def _own(kind: str, today: date, entries: Sequence[CatalogEntry]) -> tuple[Row, ...]:
     makers = {"accelerators": _accelerator, "models": _model, "gpu-prices": _gpu_price, "api-prices": _api_price}
-    columns = planning.catalog_listing("accelerators", today)[0] if found.id == "accelerators" else COLUMNS[found.id]
-    own = own_rows(found.id, (*columns, "source", "as_of", "note"), entries)
-    rows = tuple(_marked(makers[found.id](record, today)) for record in own)
-    return replace(found, table=replace(found.table, rows=(*rows, *found.table.rows)))
+    columns = planning.catalog_listing("accelerators", today)[0] if kind == "accelerators" else COLUMNS[kind]
+    own = own_rows(kind, (*columns, "source", "as_of", "note"), entries)
+    return tuple(_marked(makers[kind](record, today)) for record in own)
 
 
 def _marked(row: Row) -> Row:
@@ -80,20 +113,6 @@ def _open_weight(today: date) -> tuple[Record, ...]:
     keys = {key for row in planning.catalog_listing("models", today) if len(key := family(row["id"])) > 6}
     return tuple(
         row for row in api_rows(today) if row["available"] and any(key in family(row["model"]) for key in keys)
-    )
-
-
-@lru_cache(maxsize=4)
-def _fixed_tables(today: date) -> tuple[CatalogList, ...]:
-    return (
-        CatalogList(
-            "accelerators",
-            "Accelerators",
-            "Dense figures, without sparsity. Ages as of today; more than 90 days is marked.",
-            _accelerators(today),
-        ),
-        CatalogList("models", "Models", "Architectures as their owners publish them.", _models(today)),
-        CatalogList("gpu-prices", "GPU rental prices", "List prices per GPU-hour, US dollars.", _gpu_prices(today)),
     )
 
 

@@ -59,7 +59,7 @@ def test_a_viewer_cannot_edit_and_another_team_finds_nothing(visit: Any) -> None
 PAGES = {
     "team": "/team/",
     "audit": "/team/audit/",
-    "catalog": "/catalog/",
+    "catalog": "/catalog/?list=gpu-prices",
     "account": "/account/",
     "delete": "/team/delete/",
 }

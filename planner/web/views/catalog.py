@@ -2,6 +2,7 @@
 own beside the public ones."""
 
 import uuid
+from collections import Counter
 
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,7 +17,7 @@ from planner.datasets.own import entries_of, entry_delete, entry_save
 from planner.teams.rules import Action
 from planner.teams.selectors import owned_get
 from planner.web.access import Visit, for_team, must, page
-from planner.web.catalog_tables import catalog_tables
+from planner.web.catalog_tables import TITLES, catalog_counts, catalog_list
 from planner.web.own_forms import ENTRY_FORMS, EntryForm
 from planner.web.team_forms import add_errors
 
@@ -24,25 +25,30 @@ from planner.web.team_forms import add_errors
 @require_GET
 @for_team
 def catalog(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """All four lists on one page; `q` searches the API prices, of which there are thousands."""
-    return _page(request, visit)
+    """The list that `list` names, the first one without it; `q` searches it."""
+    kind = request.GET.get("list", "accelerators")
+    if kind not in TITLES:
+        raise Http404
+    return _page(request, visit, kind, ENTRY_FORMS[kind](auto_id=f"{kind}-%s"))
 
 
-def _page(request: HttpRequest, visit: Visit, sent: tuple[str, EntryForm] | None = None) -> HttpResponse:
-    """The page; `sent` is a form that came back because something in it is wrong."""
+def _page(request: HttpRequest, visit: Visit, kind: str, form: EntryForm) -> HttpResponse:
+    """The page of one list; `form` adds to it, or came back because something in it is wrong."""
     search, today = request.GET.get("q", "")[:100], timezone.now().date()
     entries = list(entries_of(visit.team))
-    blank = {kind: form(auto_id=f"{kind}-%s") for kind, form in ENTRY_FORMS.items()}
-    forms = blank | ({sent[0]: sent[1]} if sent else {})
+    own = Counter(entry.kind for entry in entries)
+    counts = catalog_counts(today)
     context = {
-        "lists": [(found, forms[found.id]) for found in catalog_tables(today, search, entries)],
+        "list": catalog_list(kind, today, search, entries),
+        "tabs": [(name, title, counts[name] + own[name]) for name, title in TITLES.items()],
+        "form": form,
         "entries": entries,
-        "wrong": sent[0] if sent else "",
+        "wrong": form.is_bound,
         "gpu_ids": [row["id"] for row in planning.catalog_listing("accelerators", today)],
         "search": search,
         "section": "catalog",
     }
-    return page(request, "pages/catalog.html", visit, context, status=422 if sent else 200)
+    return page(request, "pages/catalog.html", visit, context, status=422 if form.is_bound else 200)
 
 
 @require_POST
@@ -69,8 +75,8 @@ def entry_add(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
         except ValidationError as refused:
             add_errors(form, refused)
         else:
-            return redirect(f"{reverse('catalog')}{visit.team_query}#own")
-    return _page(request, visit, (kind, form))
+            return redirect(_address(visit, kind))
+    return _page(request, visit, kind, form)
 
 
 @require_POST
@@ -83,4 +89,8 @@ def entry_remove(request: HttpRequest, visit: Visit, entry_id: uuid.UUID) -> Htt
     except CatalogEntry.DoesNotExist as missing:
         raise Http404 from missing
     entry_delete(entry=entry, actor=visit.user)
-    return redirect(f"{reverse('catalog')}{visit.team_query}#own")
+    return redirect(_address(visit, entry.kind))
+
+
+def _address(visit: Visit, kind: str) -> str:
+    return f"{reverse('catalog')}?list={kind}{visit.team_and}#own"

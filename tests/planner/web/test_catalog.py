@@ -7,6 +7,7 @@ import pytest
 
 from planner.datasets.models import CatalogEntry
 from planner.teams.audit import audit_events_of
+from planner.web.catalog_tables import MOST_API_ROWS
 from tests.factories import make_user, team_of
 from tests.factories_of_own import ACCELERATOR, API_PRICE, CONFIG, GPU_PRICE
 from tests.planner.web.support import Office, form_data, latest_document, make_office, signed_in
@@ -30,8 +31,8 @@ def office() -> Office:
 def test_an_entry_stands_in_its_list_until_it_is_forgotten(office: Office, kind: str) -> None:
     office.entry.delete()
     client = signed_in(office.editor)
-    assert client.post(f"/catalog/entries/{kind}/", SENT[kind] | ORIGIN)["Location"] == "/catalog/#own"
-    shown = client.get("/catalog/").content.decode()
+    assert client.post(f"/catalog/entries/{kind}/", SENT[kind] | ORIGIN)["Location"] == f"/catalog/?list={kind}#own"
+    shown = client.get("/catalog/", {"list": kind}).content.decode()
     assert "your team&#x27;s own" in shown.partition(f'id="{kind}"')[2].partition("</section>")[0]
     assert "Contract 17" not in signed_in(make_user()).get("/catalog/").content.decode()
     entry = CatalogEntry.objects.get()
@@ -65,6 +66,19 @@ def test_a_viewer_sees_own_entries_and_no_forms(office: Office) -> None:
     shown = signed_in(office.viewer).get("/catalog/").content.decode()
     assert "Contract 17" in shown
     assert "/catalog/entries/" not in shown
+
+
+@pytest.mark.parametrize("kind", SENT)
+def test_a_list_is_searched_whole_and_says_when_nothing_is_found(office: Office, kind: str) -> None:
+    client = signed_in(office.viewer)
+    whole = client.get("/catalog/", {"list": kind}).context["list"]
+    name = whole.table.rows[-1].cells[0].text
+    found = client.get("/catalog/", {"list": kind, "q": name.upper()}).context["list"]
+    assert 0 < len(found.table.rows) <= MOST_API_ROWS
+    assert all(name.lower() in " ".join(cell.text for cell in row.cells).lower() for row in found.table.rows)
+    nothing = client.get("/catalog/", {"list": kind, "q": "<b>nowhere"}).content.decode()
+    assert "holds “&lt;b&gt;nowhere”" in nothing
+    assert client.get("/catalog/", {"list": "others"}).status_code == 404
 
 
 def test_the_form_offers_and_takes_the_teams_price(office: Office) -> None:

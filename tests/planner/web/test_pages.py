@@ -7,6 +7,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import strip_tags
 
+from planner.reports import names
 from planner.runs.models import Run
 from planner.teams.models import User
 from tests.factories import make_run, make_scenario
@@ -121,16 +122,25 @@ def test_a_scenario_lists_its_versions_and_runs(office: Office) -> None:
     assert f"/runs/{office.done.pk}/" in page
 
 
-def test_the_catalog_has_sources_dates_and_ages(office: Office) -> None:
-    page = signed_in(office.owner).get("/catalog/").content.decode()
-    for title in ("Accelerators", "Models", "GPU rental prices", "API prices"):
-        assert f"{title}</h2>" in page
-    assert "H100-SXM5-80GB" in page
-    assert "genai-prices" in page
+@pytest.mark.parametrize(
+    ("kind", "title", "held"),
+    [
+        ("accelerators", "Accelerators", "H100-SXM5-80GB"),
+        ("models", "Models", "Llama-3.3-70B-Instruct"),
+        ("gpu-prices", "GPU rental prices", names.gpu("H100-SXM5-80GB")),
+        ("api-prices", "API prices", "genai-prices"),
+    ],
+)
+def test_each_list_of_the_catalog_has_sources_dates_and_ages(office: Office, kind: str, title: str, held: str) -> None:
+    page = signed_in(office.owner).get("/catalog/", {"list": kind}).content.decode()
+    assert f"{title}</h2>" in page
+    assert held in page
+    for head in ("Source", "Date", "Age"):
+        assert f">{head}<" in page
 
 
 def test_the_catalog_searches_hosted_models(office: Office) -> None:
-    page = signed_in(office.owner).get("/catalog/", {"q": "groq versatile"}).content.decode()
+    page = signed_in(office.owner).get("/catalog/", {"list": "api-prices", "q": "groq versatile"}).content.decode()
     assert "llama-3.3-70b-versatile" in page
 
 

@@ -36,7 +36,14 @@ def office() -> Office:
 def pages_of(office: Office) -> list[str]:
     scenario, run = f"/scenarios/{office.scenario.pk}/", office.done.pk
     lists = ["/", "/scenarios/", "/scenarios/?q=chat", "/scenarios/?order=name", "/traces/", "/team/", "/team/audit/"]
-    lists += ["/team/audit/?action=run.started", "/catalog/", "/account/", "/lab/", "/traces/new/"]
+    lists += [
+        "/team/audit/?action=run.started",
+        "/catalog/",
+        "/catalog/?list=api-prices",
+        "/account/",
+        "/lab/",
+        "/traces/new/",
+    ]
     of_scenario = [scenario, f"{scenario}?runs=1", f"{scenario}edit/", f"{scenario}diff/?from=1&to=1"]
     of_run = [f"/runs/{office.queued.pk}/", f"/runs/{run}/progress/", f"/reports/{run}/", f"/reports/{run}/sheet/"]
     others = ["/scenarios/new/", "/scenarios/new/?from=hand", f"/compare/?of={office.scenario.pk},run:{run}"]

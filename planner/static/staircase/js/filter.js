@@ -1,8 +1,9 @@
-/* Filters the rows of every table on the page by the words typed. */
+/* Filters the rows of the list by the words typed. */
 const tools = document.querySelector("[data-filter]");
-const input = tools.querySelector("input");
+const input = tools.querySelector("input[type=search]");
 const said = tools.querySelector("[role=status]");
-const rows = [...document.querySelectorAll("main .tbl tbody tr")].map((row) => [row, row.textContent.toLowerCase()]);
+const before = said.textContent;
+const rows = [...tools.closest(".sec").querySelectorAll(".tbl tbody tr")].map((row) => [row, row.textContent.toLowerCase()]);
 
 input.addEventListener("input", () => {
   const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -11,5 +12,5 @@ input.addEventListener("input", () => {
     row.hidden = !words.every((word) => text.includes(word));
     shown += row.hidden ? 0 : 1;
   });
-  said.textContent = words.length ? `${shown} of ${rows.length} rows` : "";
+  said.textContent = words.length ? `${shown} of ${rows.length} rows here` : before;
 });
