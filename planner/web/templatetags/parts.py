@@ -1,20 +1,20 @@
 """The parts that pages are put together from, as template tags over the plain values of `planner.reports.parts`."""
 
 import re
-from collections.abc import Iterator
-from itertools import accumulate
 from typing import Any
 
 from django import template
+from django.template.loader import get_template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from planner.reports import names, numbers
 from planner.reports.glossary import GLOSSARY
 from planner.reports.marks import WIDTH, Mark
-from planner.reports.parts import Cell, Chart, Column, Fact, Figure, How, State, Table
+from planner.reports.parts import Chart, Fact, Figure, How, State, Table
 from planner.scenarios.selectors import person
 from planner.web.pictures import Picture
+from planner.web.table_rows import rows_html
 
 register = template.Library()
 
@@ -56,14 +56,10 @@ def _next(context: template.Context) -> int:
 @register.inclusion_tag("parts/table.html", takes_context=True)
 def table(context: template.Context, value: Table) -> dict[str, Any]:
     """A table whose rows become sheets on a narrow page."""
-    rows = [(row, tuple(_paired(value.columns, row.cells))) for row in value.rows]
-    return {"table": value, "rows": rows, "width": len(value.columns), "request": context.get("request")}
-
-
-def _paired(columns: tuple[Column, ...], cells: tuple[Cell, ...]) -> Iterator[tuple[Column, Cell]]:
-    """Each cell with its column; one over several columns with the last of them."""
-    for cell, end in zip(cells, accumulate(cell.span for cell in cells), strict=True):
-        yield columns[end - 1], cell
+    inner = get_template("parts/cell.html").template  # type: ignore[attr-defined]
+    shared = {"request": context.get("request")}
+    rows = rows_html(value, lambda cell: inner.render(template.Context(shared | {"cell": cell})).strip())
+    return {"table": value, "rows": rows}
 
 
 @register.inclusion_tag("parts/chart.html", takes_context=True)

@@ -18,6 +18,7 @@ from django.db import DatabaseError
 from planner import planning
 from planner.core.children import Child
 from planner.core.ownership import AlreadyRunning, announce, own
+from planner.core.static_files import static_files_collect
 from planner.runs import leases
 from planner.runs.models import Run, State
 from planner.runs.reaper import reap_until
@@ -68,6 +69,10 @@ class Command(BaseCommand):
     def run(self, listener: socket.socket, address: str, stop: threading.Event) -> None:
         self.say(f"Data in {settings.DATA_DIR}")
         call_command("prepare", stdout=self.stdout)
+        if settings.STATIC_ROOT is None and not settings.DEBUG:
+            folder = settings.DATA_DIR / "static"
+            static_files_collect(folder)
+            os.environ["PLANNER_STATIC_ROOT"] = str(folder)  # for the children, which read it when they start
         children = [worker_child(), web_child(listener)]
         try:
             for child in children:
