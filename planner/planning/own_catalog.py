@@ -15,6 +15,8 @@ from costmodel import UnknownIdError, load_catalog
 
 Kind = Literal["accelerators", "models", "gpu-prices", "api-prices"]
 Document = dict[str, Any]
+MOST_GPUS = 24
+"""As many as a scenario's list may hold."""
 _MODEL_TYPES = ("weight_dtype", "kv_dtype")
 
 
@@ -109,12 +111,14 @@ def _hardware(hardware: Any, accelerators: Mapping[str, OwnEntry], prices: Mappi
         return hardware
     out = dict(hardware)
     gpus = hardware.get("gpus", "any")
-    if isinstance(gpus, list | tuple):
+    if gpus == "any" and accelerators:
+        out["gpus"] = gpus = ["any", *(entry.sourced for entry in accelerators.values())][:MOST_GPUS]
+    elif isinstance(gpus, list | tuple):
         out["gpus"] = gpus = [_accelerator(choice, accelerators) for choice in gpus]
     stated = hardware.get("price_overrides", {})
     if isinstance(stated, dict):
         known = {_catalog_id(name): name for name in stated}
-        wanted = {_catalog_id(choice) for choice in gpus} if isinstance(gpus, list) else None
+        wanted = {_catalog_id(choice) for choice in gpus} if isinstance(gpus, list) and "any" not in gpus else None
         filled = dict(stated)
         for entry in prices.values():
             if entry.name in known:

@@ -87,6 +87,8 @@ def _cell(path: Sequence[str], value: Any) -> Cell:
 
 
 def _text(path: Sequence[str], value: Any) -> str:
+    if isinstance(value, dict):
+        return str(value.get("id") or value.get("model") or value)[:MOST_CHARACTERS]
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):

@@ -97,11 +97,11 @@ def _gpu_price(report: Report) -> tuple[str, float] | None:
     """The recommended accelerator, else that of the first candidate with a price; a custom one has its price in the
     scenario and cannot be moved here."""
     gpus = report["provenance"]["scenario"]["hardware"]["gpus"]
-    named = None if gpus == "any" else {gpu for gpu in gpus if isinstance(gpu, str)}
+    custom = {gpu["id"] for gpu in gpus if not isinstance(gpu, str)}
     chosen = (report.get("recommended") or {}).get("gpu")
     rows = sorted(report["candidates"], key=lambda row: row["gpu"] != chosen)
     for row in rows:
-        if row["usd_per_gpu_hour"] and (named is None or row["gpu"] in named):
+        if row["usd_per_gpu_hour"] and row["gpu"] not in custom:
             return row["gpu"], float(row["usd_per_gpu_hour"])
     return None
 

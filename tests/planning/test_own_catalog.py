@@ -53,6 +53,16 @@ def test_a_price_of_ones_own_stands_in_the_scenario_and_in_its_sources() -> None
     assert (row["source"], row["as_of"]) == ("Contract 17", "2026-11-01")
 
 
+def test_any_tries_the_teams_accelerators_too() -> None:
+    found = document(of(ACCELERATOR, GPU_PRICE), hardware={"gpus": "any"})["hardware"]
+    assert [gpu if isinstance(gpu, str) else gpu["id"] for gpu in found["gpus"]] == ["any", ACCELERATOR[1]["id"]]
+    assert "H100-SXM5-80GB" in found["price_overrides"]
+    alone = estimate_scenario(parse_scenario(QUESTION | {"hardware": {"gpus": "any"}}))
+    both = estimate_scenario(parse_scenario(QUESTION | {"hardware": found}))
+    tried = {row["gpu"] for row in both["candidates"]} - {row["gpu"] for row in alone["candidates"]}
+    assert tried == {ACCELERATOR[1]["id"]}
+
+
 def test_what_a_scenario_says_itself_stands() -> None:
     stated = {"gpus": ["H100-SXM5-80GB"], "price_overrides": {"H100-SXM5-80GB": {"usd_per_gpu_hour": 5.0}}}
     found = document(of(GPU_PRICE), hardware=stated)["hardware"]["price_overrides"]

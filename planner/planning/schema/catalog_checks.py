@@ -111,6 +111,8 @@ def _gpus(hardware: Hardware, priced_at: date) -> Found:
     choices = () if hardware.gpus == "any" else hardware.gpus
     overrides = _overrides(hardware)
     for index, choice in enumerate(choices):
+        if choice == "any":
+            continue
         try:
             if isinstance(choice, CustomAccelerator):
                 asked.add(choice.id)
@@ -130,14 +132,14 @@ def _gpus(hardware: Hardware, priced_at: date) -> Found:
         except UnknownIdError as error:
             yield unknown_id(error, *here)
             continue
-        if choices and found not in asked:
+        if not hardware.tries_any and found not in asked:
             detail = f"{name} is priced but not among the accelerators to try."
             yield FieldError("unused_price", pointer(*here), show(name), ", ".join(sorted(asked)), detail)
 
 
 def _owned(hardware: Hardware) -> Found:
     """Owned GPUs are named as those to try, so that their layouts are sized."""
-    tried = None if hardware.gpus == "any" else {_catalog_id(choice) for choice in hardware.gpus}
+    tried = None if hardware.tries_any else {_catalog_id(choice) for choice in hardware.gpus}
     for name in hardware.owned_gpus:
         here = ("hardware", "owned_gpus", name)
         try:

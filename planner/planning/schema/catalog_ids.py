@@ -35,7 +35,9 @@ def _hardware(hardware: Hardware) -> Hardware:
         return hardware.model_copy(update={"price_overrides": overrides, "owned_gpus": owned})
     chosen: dict[str, GpuChoice] = {}
     for choice in hardware.gpus:
-        named: GpuChoice = load_catalog().accelerator(choice).id if isinstance(choice, str) else choice
+        named: GpuChoice = choice
+        if isinstance(choice, str) and choice != "any":
+            named = load_catalog().accelerator(choice).id
         chosen.setdefault(named if isinstance(named, str) else named.id, named)
     return hardware.model_copy(
         update={"gpus": tuple(chosen.values()), "price_overrides": overrides, "owned_gpus": owned}

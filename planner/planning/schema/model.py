@@ -136,7 +136,8 @@ class Hardware(Part):
         Annotated[Literal["any"], Tag("any")] | Annotated[GpuList, Tag("list")], Discriminator(_gpus_kind)
     ] = Field(
         "any",
-        description='Accelerators to try, by catalog id or as a custom accelerator; "any" tries each that has a price.',
+        description='Accelerators to try, by catalog id or as a custom accelerator; "any", alone or listed, tries '
+        "each of the catalog that has a price.",
     )
     tensor_parallel: (
         Annotated[tuple[Annotated[int, Range(1, 64, "GPUs")], ...], Field(min_length=1, max_length=8), Loose] | None
@@ -166,3 +167,8 @@ class Hardware(Part):
         {},
         description="Your own price per accelerator; else the median on-demand price of the 180 days before priced_at.",
     )
+
+    @property
+    def tries_any(self) -> bool:
+        """Whether every accelerator of the catalog that has a price is tried."""
+        return "any" in (self.gpus, *self.gpus)

@@ -99,21 +99,20 @@ def resolve_api(choice: ApiAlternative, priced_at: date) -> ApiPrice:
 
 
 def resolve_gpus(hardware: Hardware, priced_at: date) -> tuple[Gpu, ...]:
-    """Accelerators to try, in the order asked for (the catalog's for "any", those without a price left out).
+    """Accelerators to try, in the order asked for; "any", alone or beside others, is the catalog's that have a price.
 
     Raises UnknownIdError or PriceUnknownError.
     """
-    if hardware.gpus == "any":
-        return tuple(
-            gpu
-            for accelerator in load_catalog().accelerators.values()
-            if (gpu := _priced(accelerator, hardware, priced_at))
-        )
     found: dict[str, Gpu] = {}
-    for choice in hardware.gpus:
-        gpu = resolve_gpu(choice, hardware, priced_at)
-        found.setdefault(gpu.accelerator.id, gpu)
+    for choice in ("any",) if hardware.gpus == "any" else hardware.gpus:
+        for gpu in _catalogued(hardware, priced_at) if choice == "any" else (resolve_gpu(choice, hardware, priced_at),):
+            found.setdefault(gpu.accelerator.id, gpu)
     return tuple(found.values())
+
+
+def _catalogued(hardware: Hardware, priced_at: date) -> tuple[Gpu, ...]:
+    catalog = load_catalog().accelerators.values()
+    return tuple(gpu for accelerator in catalog if (gpu := _priced(accelerator, hardware, priced_at)))
 
 
 def resolve_gpu(choice: str | CustomAccelerator, hardware: Hardware, priced_at: date) -> Gpu:
