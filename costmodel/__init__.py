@@ -18,6 +18,7 @@ from costmodel.catalog.catalog import Catalog, load_catalog
 from costmodel.catalog.engines import EngineProfile, engine_names, engine_profile
 from costmodel.catalog.hardware import Accelerator
 from costmodel.catalog.hardware_rows import custom_accelerator
+from costmodel.deployment.calibration import Calibration, StepFactors
 from costmodel.deployment.deployment import Deployment, Parallelism, make_deployment
 from costmodel.deployment.feasibility import Fix, minimum_gpus, minimum_tp, ranked_fixes
 from costmodel.deployment.parallelism import divisibility_problems, valid_tp
@@ -69,6 +70,7 @@ __all__ = [
     "AttentionGroup",
     "BillingMode",
     "BreakEven",
+    "Calibration",
     "Catalog",
     "CostIdentity",
     "CostLine",
@@ -94,6 +96,7 @@ __all__ = [
     "RateTier",
     "SelfHostCost",
     "Staircase",
+    "StepFactors",
     "StepTimeTables",
     "TokenRates",
     "UnknownIdError",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from costmodel.catalog.engines import EngineProfile, engine_profile
 from costmodel.catalog.hardware import Accelerator
+from costmodel.deployment.calibration import Calibration
 from costmodel.deployment.dtypes import KV_DTYPES, WEIGHT_DTYPES, WeightFormat, quantised_format, uniform_format
 from costmodel.deployment.problems import DeploymentError, Problem
 from costmodel.models.spec import ModelSpec
@@ -39,7 +40,8 @@ class Deployment:
     """A complete description of one replica. `weights` is the resolved format, `weight_dtype` its name.
 
     `max_num_seqs` and `max_num_batched_tokens` are per data-parallel rank, as the engines count them.
-    `layer_partition` gives the layers of each pipeline stage, first to last.
+    `layer_partition` gives the layers of each pipeline stage, first to last. `calibration` is what
+    someone's own runs of it say about its step time; None: the shipped constants.
     """
 
     model: ModelSpec
@@ -60,6 +62,7 @@ class Deployment:
     layer_partition: tuple[int, ...]
     state_dtype: str
     notes: tuple[str, ...] = ()
+    calibration: Calibration | None = None
 
 
 def make_deployment(

@@ -1,6 +1,7 @@
 """How long one engine step takes: counting, efficiencies, tables and the breakdown that shows the arithmetic."""
 
 from costmodel.steptime.breakdown import step_time_parts
+from costmodel.steptime.calibrated import deployment_constants, with_factors
 from costmodel.steptime.constants import (
     ConstantKeys,
     StepConstants,
@@ -20,6 +21,7 @@ __all__ = [
     "StepTimeTables",
     "constant_keys",
     "decode_floor_s",
+    "deployment_constants",
     "held_out_constants",
     "prefill_floor_s",
     "resolve_constants",
@@ -27,4 +29,5 @@ __all__ = [
     "step_shape",
     "step_time_parts",
     "step_time_tables",
+    "with_factors",
 ]

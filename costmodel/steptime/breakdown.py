@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from costmodel.deployment.deployment import Deployment
-from costmodel.steptime.constants import StepConstants, constant_keys, resolve_constants
+from costmodel.steptime.calibrated import deployment_constants
+from costmodel.steptime.constants import StepConstants
 from costmodel.steptime.physics import ALL_PARTS, Load, experts_touched
 from costmodel.steptime.shape import StepShape, step_shape
 
@@ -27,7 +28,7 @@ def step_time_parts(
     The sum differs from the table by rounding to whole picoseconds only. Arguments as in `StepTimeTables`.
     """
     shape = step_shape(deployment)
-    c = resolve_constants(constant_keys(deployment), constants)
+    c = deployment_constants(deployment, constants)
     load = Load(
         float(tokens),
         float(decode_seqs),

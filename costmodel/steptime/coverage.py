@@ -31,8 +31,9 @@ class Coverage:
     hardware generation and engine are in the data, but not together; `extrapolated` beyond that. `model`, `gpu` and
     `engine` say the same of each alone. Ratios are measured over predicted, exceeded by nine and by one of ten
     held-out rows: for step time, for TTFT where a client sends when it has an answer, and for TTFT where requests
-    arrive by themselves, which few rows measure and which is therefore as wide as either. `rows` counts the measured
-    rows of this deployment's state.
+    arrive by themselves, which few rows measure and which is therefore as wide as either (`open_ttft`: of those
+    rows alone). A calibrated deployment has the ratios of its calibration. `rows` counts published rows of this
+    deployment.
     """
 
     state: State
@@ -46,6 +47,8 @@ class Coverage:
     ttft_p90_ratio: float
     closed_ttft_p10_ratio: float
     closed_ttft_p90_ratio: float
+    open_ttft_p10_ratio: float
+    open_ttft_p90_ratio: float
     basis: str
     rows: int
     sources: tuple[str, ...]
@@ -76,10 +79,14 @@ def coverage(deployment: Deployment) -> Coverage:
     ]
     state: State = "measured" if found else max(("fitted", *alone), key=STATES.index)
     residuals = _residuals(state, engine, "moe" if model.is_moe else "dense")
+    own = deployment.calibration
+    if own is not None:
+        ratios = {"step_time": own.step_time_ratios, "ttft_closed": own.closed_ttft_ratios}
+        residuals = {**residuals, **ratios, "ttft_open": own.open_ttft_ratios, "basis": own.basis}
     ttft = (*residuals["ttft_closed"], *residuals["ttft_open"])
     return Coverage(
         state=state,
-        sentence=_sentence(deployment, state, found, alone),
+        sentence=_sentence(deployment, state, found, alone) + _own_sentence(deployment),
         model=alone[0],
         gpu=alone[1],
         engine=alone[2],
@@ -89,6 +96,8 @@ def coverage(deployment: Deployment) -> Coverage:
         ttft_p90_ratio=max(ttft),
         closed_ttft_p10_ratio=residuals["ttft_closed"][0],
         closed_ttft_p90_ratio=residuals["ttft_closed"][1],
+        open_ttft_p10_ratio=residuals["ttft_open"][0],
+        open_ttft_p90_ratio=residuals["ttft_open"][1],
         basis=residuals["basis"],
         rows=sum(entry.rows for entry in found),
         sources=tuple(sorted({source for entry in found for source in entry.sources})),
@@ -163,6 +172,11 @@ def _sentence(deployment: Deployment, state: State, found: list[MeasuredDeployme
     if not unseen:
         return f"No measurement of {model} on {gpu} with {engine} is known; each was measured in other combinations."
     return f"No measurement of {model} on {gpu} with {engine} is known, nor of {' or '.join(unseen)} at all."
+
+
+def _own_sentence(deployment: Deployment) -> str:
+    own = deployment.calibration
+    return "" if own is None else f" Calibrated on {counted(own.runs, 'run')} of your own."
 
 
 @cache

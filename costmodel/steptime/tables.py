@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costmodel.deployment.deployment import Deployment
-from costmodel.steptime.constants import StepConstants, constant_keys, resolve_constants
+from costmodel.steptime.calibrated import deployment_constants
+from costmodel.steptime.constants import StepConstants
 from costmodel.steptime.physics import (
     CONTEXT_PARTS,
     PAIR_PARTS,
@@ -61,12 +62,13 @@ class StepTimeTables:
 
 
 def step_time_tables(deployment: Deployment, constants: dict[str, Any] | None = None) -> StepTimeTables:
-    """Tables of a deployment from the shipped constants, or from a document of the same form.
+    """Tables of a deployment from the shipped constants, or from a document of the same form, with the factors of the
+    deployment's calibration.
 
     Raises ValueError when the catalog lacks a rate that the model needs.
     """
     shape = step_shape(deployment)
-    resolved = resolve_constants(constant_keys(deployment), constants)
+    resolved = deployment_constants(deployment, constants)
     return tables_from(shape, resolved, deployment.max_num_batched_tokens, deployment.max_num_seqs)
 
 

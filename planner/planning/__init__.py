@@ -5,6 +5,8 @@
 ('meta-llama/Llama-3.3-70B-Instruct', 730.0)
 """
 
+from planner.planning.calibration.deployment import MeasuredDeployment, catalog_model_id, read_deployment
+from planner.planning.calibration.matching import with_calibrations
 from planner.planning.errors import FieldError, PlanCancelled, ScenarioInvalid
 from planner.planning.estimate import estimate_cells, estimate_preview, estimate_scenario
 from planner.planning.listing import KINDS as CATALOG_KINDS
@@ -37,6 +39,7 @@ __all__ = [
     "REQUEST_COLUMNS",
     "SCHEMA_VERSION",
     "FieldError",
+    "MeasuredDeployment",
     "OwnCatalog",
     "OwnEntry",
     "OwnKind",
@@ -48,6 +51,7 @@ __all__ = [
     "ScenarioInvalid",
     "canonical_json",
     "catalog_listing",
+    "catalog_model_id",
     "estimate_cells",
     "estimate_preview",
     "estimate_scenario",
@@ -60,10 +64,12 @@ __all__ = [
     "preset_get",
     "presets",
     "price_moves",
+    "read_deployment",
     "report_bytes",
     "request_columns",
     "result_version",
     "sample_scenario",
     "scenario_digest",
     "warm_up",
+    "with_calibrations",
 ]

@@ -90,6 +90,15 @@ class Run:
         plain["max_concurrency"] = "inf" if self.max_concurrency == float("inf") else self.max_concurrency
         return {**plain, "checks": [check.as_dict() for check in self.checks]}
 
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Run:
+        """The run that `as_dict` told of."""
+        own = {name: plain[name] for name in cls.__slots__ if name in plain and name != "checks"}
+        unlimited = {name: float("inf") for name in ("offered_rps", "max_concurrency") if own.get(name) == "inf"}
+        stated = ("name", "stated", "derived", "tolerance_pct", "detail")
+        checks = [Check(**{name: each[name] for name in stated}) for each in plain.get("checks", ())]
+        return cls(**{**own, **unlimited}, checks=checks)
+
 
 @dataclass(slots=True)
 class Measurement:
@@ -109,6 +118,12 @@ class Measurement:
             "server": self.server,
             "notes": self.notes,
         }
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Measurement:
+        """The measurement that `as_dict` told of."""
+        runs = [Run.of(run) for run in plain["runs"]]
+        return cls(plain["format"], plain["title"], runs, dict(plain["server"]), list(plain["notes"]))
 
 
 def num(value: Any) -> float | None:

@@ -13,6 +13,7 @@ from planner.planning.report.names import engine_name, exact_usd, gpu_name, host
 from planner.planning.report.precisions import NOT_JUDGED
 from planner.planning.report.rows import coverage_row
 from planner.planning.schema import SCHEMA_VERSION, Scenario, canonical_json, scenario_digest
+from planner.planning.schema.calibration import Calibration
 from planner.planning.search.candidates import Candidate, Job
 from planner.planning.search.inventory import Gpu
 from planner.planning.traffic.builtin_traces import BUILTIN_TRACES
@@ -195,6 +196,7 @@ def shared_assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str
         _assumed("Dealing to replicas", "round robin", "a router that looks at queues or prefixes does better"),
         _assumed("Targets", "judged in the peak hour, with the serving replicas only", "spares may be down"),
         _token_ratio(scenario.costs.api_token_ratio),
+        *(_calibration_row(own) for own in scenario.calibrations or ()),
     ]
     if hosted:
         offers = ", ".join(hosted_name(api.price.provider, api.price.model) for api in hosted)
@@ -204,6 +206,30 @@ def shared_assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str
             )
         )
     return rows
+
+
+def _calibration_row(own: Calibration) -> dict[str, str]:
+    factors = {
+        "compute efficiency": own.compute_factor,
+        "memory bandwidth": own.bandwidth_factor,
+        "host time": own.host_factor,
+        "communication time": own.communication_factor,
+        "time outside the engine": own.request_factor,
+    }
+    changed = [f"{what} × {factor:.3g}" for what, factor in factors.items() if abs(factor - 1) >= 0.0005]
+    where = (
+        f"{model_name(own.model)}, {own.weight_dtype} weights, on {gpu_name(own.gpu)} with {engine_name(own.engine)}"
+    )
+    days = (
+        f"{own.measured_from}"
+        if own.measured_from == own.measured_until
+        else f"{own.measured_from} to {own.measured_until}"
+    )
+    return _assumed(
+        f"Step times of {where}",
+        f"calibration {own.number}: {', '.join(changed) or 'the shipped constants'}",
+        f"{own.runs} measured runs of your own, {days}; shipped constants as prior",
+    )
 
 
 def _token_ratio(ratio: float) -> dict[str, str]:

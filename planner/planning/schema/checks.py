@@ -312,6 +312,19 @@ def _shape(data: dict[str, Any]) -> Found:
         )
 
 
+def _calibrations(data: dict[str, Any]) -> Found:
+    """One deployment has one calibration."""
+    stated, seen = data.get("calibrations"), set()
+    for place, each in enumerate(stated if isinstance(stated, list | tuple) else ()):
+        key = tuple(show(part(each, name)) for name in ("model", "weight_dtype", "gpu", "engine"))
+        if isinstance(each, dict) and key in seen:
+            what = "one calibration for each model, weight_dtype, gpu and engine"
+            yield FieldError(
+                "repeated", pointer("calibrations", place), key[0], what, "This deployment has one already."
+            )
+        seen.add(key)
+
+
 CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
     _model,
     _one_source,
@@ -321,4 +334,5 @@ CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
     _lengths,
     _prefix,
     _slo,
+    _calibrations,
 )

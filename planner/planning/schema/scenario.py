@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from costmodel import BillingMode
+from planner.planning.schema.calibration import Calibration
 from planner.planning.schema.costs import Costs
 from planner.planning.schema.fields import IsoDate, Loose, Part, Range, Ratio, ShortText, Sourced
 from planner.planning.schema.model import Hardware, Model
@@ -153,6 +154,11 @@ class Scenario(Part):
     engine: Engine = Field(Engine(), description="The serving engine and its settings.")
     billing: Billing = Field(Billing(), description="Hours paid and replicas in reserve.")
     costs: Costs = Field(Costs(), description="What is paid beside GPU hours and list prices.")
+    calibrations: Annotated[tuple[Calibration, ...], Field(max_length=50), Loose] | None = Field(
+        None,
+        description="What runs of your own say about step times, by deployment. Left out: the team's calibrations that "
+        "are in use; empty: the shipped constants.",
+    )
     uncertainty: Uncertainty = Field(Uncertainty(), description="How well the inputs are known.")
     priced_at: IsoDate = Field(
         description="Date of all prices. Left out, it is the day the scenario is read, and is kept."

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from costmodel import Deployment, DeploymentError, EngineProfile, ModelSpec, Parallelism, make_deployment
 from costmodel.deployment.parallelism import divisibility_problems
 from costmodel.memory.plan import MemoryPlan
+from planner.planning.calibration.matching import calibrated
 from planner.planning.report.names import candidate_name
 from planner.planning.schema import Scenario
 from planner.planning.search.capacity import Capacity, find_capacity
@@ -172,7 +173,7 @@ def _before_simulation(job: Job, deployment: Deployment, memory: MemoryPlan) -> 
 
 def _deployment(job: Job, setup: Setup) -> Deployment:
     engine = job.scenario.engine
-    return make_deployment(
+    made = make_deployment(
         job.model,
         setup.gpu.accelerator,
         job.profile,
@@ -187,3 +188,4 @@ def _deployment(job: Job, setup: Setup) -> Deployment:
         enable_prefix_caching=engine.enable_prefix_caching,
         enable_chunked_prefill=engine.enable_chunked_prefill,
     )
+    return calibrated(made, job.scenario.calibrations or ())

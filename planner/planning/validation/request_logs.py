@@ -150,10 +150,14 @@ def read_request_log(name: str, meta: bytes, requests: bytes) -> RequestLog:
 
 
 def replay_request_log(
-    log: RequestLog, *, cross_validated: bool = False, silicon: MeasuredSteps | None = None
+    log: RequestLog,
+    *,
+    cross_validated: bool = False,
+    silicon: MeasuredSteps | None = None,
+    deployment: Deployment | None = None,
 ) -> Replay:
-    """The log's requests in the simulator, with its engine settings. Raises Unusable."""
-    deployment = _deployment(log)
+    """The log's requests in the simulator, with its engine settings, or on another deployment. Raises Unusable."""
+    deployment = deployment or log_deployment(log)
     try:
         return Replay(log, deployment, _simulated(log, deployment, cross_validated, silicon))
     except SimulatorError as problem:
@@ -167,7 +171,8 @@ def statistic(values: FloatArray, percentile: int | None) -> float:
     return float(np.sort(values)[max(0, math.ceil(percentile / 100 * values.size) - 1)])
 
 
-def _deployment(log: RequestLog) -> Deployment:
+def log_deployment(log: RequestLog) -> Deployment:
+    """The replica that a log is of. Raises Unusable."""
     kwargs = log.meta.get("engine_kwargs")
     kwargs = kwargs if isinstance(kwargs, dict) else {}
     gpu = log.name.split("_")[0]

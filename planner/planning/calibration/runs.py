@@ -1,0 +1,151 @@
+"""A measured run as something that can be simulated: the requests that it sent, or why that is not known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+from costmodel import Deployment
+from planner.planning.measurements import Run
+from planner.planning.validation.rows import MeasuredRow
+from planner.planning.validation.runs import Prediction, predict
+from planner.planning.validation.setups import LONGEST_TOKENS, LoadKind, RowLoad, RowSetup
+
+MOST_REQUESTS = 4_000
+"""A longer run is steady: its first requests tell the same."""
+MOST_IN_FLIGHT = 20_000
+AT_LIMIT = 0.9
+"""Requests in flight above this share of the limit: the limit, not the rate, paced the run."""
+OF_SERVERS = ("prometheus_query",)
+METRICS = ("ttft", "tpot", "e2e")
+STATISTICS = (("mean", "mean"), ("p50", "median"))
+
+
+class NotKnown(Exception):  # noqa: N818 - the name says what is the case
+    """A run that cannot be simulated; the message says what the file leaves open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured figure. metric: ttft, tpot, e2e (ms), throughput (output tokens/s). statistic: mean or median."""
+
+    metric: str
+    statistic: str
+    measured: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """A run that can be simulated, with what was measured in it. label: what a person calls it."""
+
+    label: str
+    setup: RowSetup
+    figures: tuple[Figure, ...]
+
+    def predict(self, step_ratio: float = 1.0) -> Prediction:
+        """What the simulator gives, steps `step_ratio` times as long. Raises Unusable."""
+        return predict(self.setup, step_ratio=step_ratio)
+
+    @property
+    def deployment(self) -> Deployment:
+        """The replica that it ran on."""
+        return self.setup.deployment
+
+    def on(self, deployment: Deployment) -> Self:
+        """The same run on another deployment."""
+        return replace(self, setup=replace(self.setup, deployment=deployment))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests arrived by themselves."""
+        return self.setup.load.kind in ("poisson", "constant")
+
+    @property
+    def in_flight(self) -> float:
+        """Requests in flight: the limit, all of them, or rate × latency."""
+        load = self.setup.load
+        if load.kind == "closed":
+            return float(load.in_flight)
+        latency_ms = next((figure.measured for figure in self.figures if figure.metric == "e2e"), None)
+        if load.kind == "burst":
+            return float(load.requests)
+        return max(1.0, load.rate_rps * (latency_ms or 1e3) / 1e3)
+
+
+def measured_run(run: Run, format_key: str, deployment: Deployment, label: str) -> MeasuredRun:
+    """A run of a file on a deployment. Raises NotKnown."""
+    load = run_load(run, format_key)
+    figures = run_figures(run, load.kind)
+    if not figures:
+        raise NotKnown("The file gives neither latencies nor output tokens per second.")
+    lanes = deployment.parallelism.pp * deployment.parallelism.dp
+    return MeasuredRun(label, RowSetup(blank_row(label), deployment, lanes, load), figures)
+
+
+def run_load(run: Run, format_key: str) -> RowLoad:
+    """How requests were sent. Raises NotKnown."""
+    prompt, output = run.input_tokens_mean, run.output_tokens_mean
+    if not prompt or not output or prompt < 1 or output < 1 or prompt + output > LONGEST_TOKENS:
+        raise NotKnown("The file does not give the tokens of prompts and outputs.")
+    if not run.completed:
+        raise NotKnown("The file does not say how many requests were served.")
+    kind, in_flight, rate_rps = _paced_by(run, format_key)
+    return RowLoad(
+        kind=kind,
+        requests=min(run.completed, max(MOST_REQUESTS, in_flight)),
+        in_flight=in_flight,
+        rate_rps=rate_rps,
+        prompt_tokens=prompt,
+        output_tokens=output,
+        lengths="fixed",
+        cached_prompt_ratio=0.0,
+    )
+
+
+def _paced_by(run: Run, format_key: str) -> tuple[LoadKind, int, float]:
+    """(kind, requests in flight, requests per second)."""
+    limit = run.max_concurrency if run.max_concurrency and math.isfinite(run.max_concurrency) else None
+    if limit is None and run.label == "synchronous":
+        limit = 1.0
+    rate = run.offered_rps
+    if format_key in OF_SERVERS and rate is None:
+        rate = run.request_rps
+    if rate is not None and math.isfinite(rate) and rate > 0:
+        if limit is None or (run.mean_concurrency or 0.0) < AT_LIMIT * limit:
+            return ("constant" if run.label == "constant" else "poisson"), 0, rate
+    elif rate is None and limit is None and run.label != "throughput":
+        raise NotKnown("The file does not say how requests were sent: neither a rate nor requests in flight.")
+    if limit is None:
+        return "burst", 0, 0.0
+    if limit > MOST_IN_FLIGHT:
+        raise NotKnown(f"More than {MOST_IN_FLIGHT:,} requests in flight are not simulated.")
+    return "closed", max(1, round(limit)), 0.0
+
+
+def run_figures(run: Run, kind: LoadKind) -> tuple[Figure, ...]:
+    """What can be set beside a prediction: of every latency the mean, else the median; throughput where the load does
+    not fix it. TTFT and TPOT of answers that were not streamed mean nothing."""
+    ttft, e2e = run.latency("ttft"), run.latency("e2e")
+    streamed = not (ttft and e2e and ttft > 0.98 * e2e and (run.output_tokens_mean or 0) > 4)
+    found = []
+    for metric in METRICS:
+        if metric != "e2e" and not streamed:
+            continue
+        for key, statistic in STATISTICS:
+            value = run.latency(metric, key)
+            if value and value > 0 and math.isfinite(value) and (metric != "tpot" or (run.output_tokens_mean or 0) > 1):
+                found.append(Figure(metric, statistic, value))
+                break
+    if run.output_tokens_per_s and run.output_tokens_per_s > 0 and kind in ("closed", "burst"):
+        found.append(Figure("throughput", "mean", run.output_tokens_per_s))
+    return tuple(found)
+
+
+def blank_row(label: str) -> MeasuredRow:
+    """The run in the terms of published rows, of which only the setup is read."""
+    texts = ("source", "model", "model_id", "gpu", "gpu_id", "engine", "engine_version", "weight_dtype", "kv_dtype",
+             "lengths", "load_type", "trust", "note", "source_date")  # fmt: skip
+    nothing: dict[str, Any] = {field.name: None for field in fields(MeasuredRow)}
+    blank = {**dict.fromkeys(texts, ""), "id": label, "ttft_is_median": False, "tpot_is_median": False}
+    return MeasuredRow(**{**nothing, **blank})
