@@ -5,7 +5,9 @@ from datetime import date
 from typing import Any
 
 from planner import planning
-from planner.datasets.models import CatalogEntry, EntryKind, Trace, TraceUpload
+from planner.datasets.calibrating import calibration_start
+from planner.datasets.measurements import measurement_confirm
+from planner.datasets.models import Calibration, CatalogEntry, EntryKind, Measurement, Purpose, Trace, TraceUpload
 from planner.datasets.own import entry_save
 from planner.datasets.services import upload_add, upload_begin, upload_confirm
 from planner.planning.importers import Answers
@@ -18,6 +20,7 @@ from planner.teams.selectors import current_team
 from planner.teams.services import token_create, user_create
 from planner.webhooks.models import Event, Webhook
 from planner.webhooks.services import webhook_create
+from tests.load_tests import DEPLOYMENT, bench_serving
 
 PASSWORD = "correct horse battery staple"
 
@@ -102,3 +105,20 @@ def make_entry(user: User, gpu: str = "H100-SXM5-80GB", usd_per_gpu_hour: float 
         source="Contract 17",
         as_of=date(2026, 11, 1),
     )[0]
+
+
+def make_file(user: User, data: bytes, name: str = "sweep.json") -> TraceUpload:
+    """A file of measurements that came in one part."""
+    upload = upload_begin(team=team_of(user), user=user, name=name, purpose=Purpose.MEASUREMENT)
+    return upload_add(upload=upload, number=1, data=data)
+
+
+def make_measurement(user: User, data: bytes | None = None, **said: Any) -> Measurement:
+    """A load test of `DEPLOYMENT`, not yet beside its prediction."""
+    upload = make_file(user, bench_serving() if data is None else data)
+    return measurement_confirm(upload=upload, user=user, deployment={**DEPLOYMENT, **said}).measurement
+
+
+def make_calibration(user: User) -> Calibration:
+    """One that a worker has yet to make."""
+    return calibration_start(measurement=make_measurement(user), user=user)

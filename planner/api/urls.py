@@ -4,9 +4,19 @@ from django.urls import URLPattern, path, re_path
 from rest_framework.views import APIView
 
 from planner.api.views.calculators import CALCULATORS, LessonCalculator
+from planner.api.views.calibrations import CalibrationItem, CalibrationList, CalibrationUse
 from planner.api.views.catalog import Accelerators, ApiPrices, GpuPrices, Models
 from planner.api.views.comparisons import Comparisons
 from planner.api.views.estimates import EstimateBatch, EstimateOne
+from planner.api.views.measurements import (
+    MeasurementItem,
+    MeasurementList,
+    MeasurementUploadConfirm,
+    MeasurementUploadItem,
+    MeasurementUploadList,
+    MeasurementUploadParts,
+    MeasurementUploadPreview,
+)
 from planner.api.views.own_catalog import EntryItem, EntryList
 from planner.api.views.run_requests import RunRequests
 from planner.api.views.runs import RunItem, RunList, RunReport, run_table
@@ -83,6 +93,16 @@ urlpatterns: list[URLPattern] = [
     *_both("traces/uploads/<uuid:upload_id>/confirm", UploadConfirm, "trace-upload-confirm"),
     *_both("traces/<uuid:trace_id>", TraceItem, "trace"),
     *_both("traces/<uuid:trace_id>/scenario-trace", TraceForScenario, "trace-for-scenario"),
+    *_both("measurements", MeasurementList, "measurements"),
+    *_both("measurements/uploads", MeasurementUploadList, "measurement-uploads"),
+    *_both("measurements/uploads/<uuid:upload_id>", MeasurementUploadItem, "measurement-upload"),
+    *_both("measurements/uploads/<uuid:upload_id>/parts", MeasurementUploadParts, "measurement-upload-parts"),
+    *_both("measurements/uploads/<uuid:upload_id>/preview", MeasurementUploadPreview, "measurement-upload-preview"),
+    *_both("measurements/uploads/<uuid:upload_id>/confirm", MeasurementUploadConfirm, "measurement-upload-confirm"),
+    *_both("measurements/<uuid:measurement_id>", MeasurementItem, "measurement"),
+    *_both("calibrations", CalibrationList, "calibrations"),
+    *_both("calibrations/<uuid:calibration_id>", CalibrationItem, "calibration"),
+    *_both("calibrations/<uuid:calibration_id>/use", CalibrationUse, "calibration-use"),
     *_both("webhooks", WebhookList, "webhooks"),
     *_both("webhooks/<uuid:webhook_id>", WebhookItem, "webhook"),
     *_both("webhooks/<uuid:webhook_id>/ping", WebhookPing, "webhook-ping"),

@@ -1,4 +1,5 @@
-"""Reads of a team's traces and uploads; the team comes first, so that nothing of another team can be named."""
+"""Reads of a team's traces, measurements, calibrations and uploads; the team comes first, so that nothing of another
+team can be named."""
 
 import gzip
 import uuid
@@ -6,7 +7,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from planner.datasets.models import Trace, TraceUpload
+from planner.datasets.jobs import JobState
+from planner.datasets.models import Calibration, Measurement, Purpose, Trace, TraceUpload
 from planner.teams.models import Team
 from planner.teams.selectors import owned_get
 
@@ -21,14 +23,61 @@ def trace_get(team: Team, trace_id: uuid.UUID | str) -> Trace:
     return owned_get(Trace, team, trace_id)
 
 
-def uploads_of(team: Team) -> QuerySet[TraceUpload]:
-    """The team's uploads that were not finished, newest first."""
-    return TraceUpload.objects.filter(team=team).order_by("-created_at", "pk")
+def uploads_of(team: Team, purpose: Purpose = Purpose.TRACE) -> QuerySet[TraceUpload]:
+    """The team's uploads for this purpose that were not finished, newest first."""
+    return TraceUpload.objects.filter(team=team, purpose=purpose).order_by("-created_at", "pk")
 
 
-def upload_get(team: Team, upload_id: uuid.UUID | str) -> TraceUpload:
-    """One upload of the team. TraceUpload.DoesNotExist: no such one here (malformed ids included)."""
-    return owned_get(TraceUpload, team, upload_id)
+def upload_get(team: Team, upload_id: uuid.UUID | str, purpose: Purpose = Purpose.TRACE) -> TraceUpload:
+    """One upload of the team for this purpose. TraceUpload.DoesNotExist: no such one here (malformed ids included)."""
+    row = owned_get(TraceUpload, team, upload_id)
+    if row.purpose != purpose:
+        raise TraceUpload.DoesNotExist
+    return row
+
+
+def measurements_of(team: Team) -> QuerySet[Measurement]:
+    """The team's measurements, newest first, without their large columns."""
+    return Measurement.objects.filter(team=team).defer("inspection", "comparison").order_by("-created_at", "pk")
+
+
+def measurement_get(team: Team, measurement_id: uuid.UUID | str) -> Measurement:
+    """One measurement of the team. Measurement.DoesNotExist: no such one here (malformed ids included)."""
+    return owned_get(Measurement, team, measurement_id)
+
+
+def measurements_like(measurement: Measurement) -> QuerySet[Measurement]:
+    """All of the team that a calibration of the same deployment is made from, oldest first."""
+    return Measurement.objects.filter(
+        team=measurement.team_id,
+        model=measurement.model,
+        weight_dtype=measurement.weight_dtype,
+        gpu=measurement.gpu,
+        engine=measurement.engine,
+    ).order_by("measured_on", "created_at", "pk")
+
+
+def calibrations_of(team: Team) -> QuerySet[Calibration]:
+    """The team's calibrations, newest first, without their large column."""
+    return Calibration.objects.filter(team=team).defer("told").order_by("-created_at", "pk")
+
+
+def calibration_get(team: Team, calibration_id: uuid.UUID | str) -> Calibration:
+    """One calibration of the team. Calibration.DoesNotExist: no such one here (malformed ids included)."""
+    return owned_get(Calibration, team, calibration_id)
+
+
+def calibrations_in_use(team: Team) -> list[Calibration]:
+    """The team's calibrations that its scenarios take, in a fixed order."""
+    rows = calibrations_of(team).filter(in_use=True, state=JobState.READY)
+    return list(rows.order_by("model", "weight_dtype", "gpu", "engine"))
+
+
+def calibration_for(measurement: Measurement) -> Calibration | None:
+    """The calibration in use of the measurement's deployment."""
+    model, weight_dtype, gpu, engine = measurement.key
+    rows = Calibration.objects.filter(team=measurement.team_id, in_use=True, state=JobState.READY)
+    return rows.filter(model=model, weight_dtype=weight_dtype, gpu=gpu, engine=engine).first()
 
 
 def trace_fields(trace: Trace) -> dict[str, Any] | None:

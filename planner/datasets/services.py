@@ -11,7 +11,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from planner.datasets.models import Trace, TraceUpload, UploadPart
+from planner.datasets.models import Purpose, Trace, TraceUpload, UploadPart
 from planner.datasets.parts import upload_parts, upload_source
 from planner.planning import ScenarioInvalid
 from planner.planning.command import file_trace
@@ -45,13 +45,13 @@ class UploadRefused(Exception):  # noqa: N818 - the name says what happened
 
 
 @transaction.atomic
-def upload_begin(*, team: Team, user: User | None, name: str) -> TraceUpload:
+def upload_begin(*, team: Team, user: User | None, name: str, purpose: Purpose = Purpose.TRACE) -> TraceUpload:
     """Starts an upload, and sweeps the team's old ones. UploadRefused: five are open. ValidationError: name."""
     Team.objects.select_for_update().get(pk=team.pk)
     TraceUpload.objects.filter(team=team, created_at__lt=timezone.now() - UPLOADS_LAST).delete()
     if TraceUpload.objects.filter(team=team).count() >= MAX_OPEN_UPLOADS:
         raise UploadRefused("too_many_uploads", f"{MAX_OPEN_UPLOADS} uploads are open; finish or delete one.")
-    upload = TraceUpload(team=team, created_by=user, name=printable(name, 200))
+    upload = TraceUpload(team=team, created_by=user, name=printable(name, 200), purpose=purpose)
     upload.full_clean()
     upload.save()
     record(team=team, actor=user, action="trace_upload.begun", thing=upload, kind=_UPLOAD)

@@ -72,3 +72,8 @@ def reason(code: str) -> str:
     if "does_not_divide" in code:
         return "Does not divide"
     return REASONS.get(code, code.replace("_", " ").capitalize())
+
+
+def engine(engine_id: str) -> str:
+    """ "vllm" -> "vLLM"."""
+    return plain.engine_name(engine_id)

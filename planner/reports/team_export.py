@@ -9,7 +9,7 @@ from typing import IO, Any
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Model, QuerySet
 
-from planner.datasets.models import Trace
+from planner.datasets.models import Calibration, Measurement, Trace
 from planner.datasets.own import entries_of
 from planner.reports.models import ShareLink
 from planner.runs.models import Run
@@ -29,10 +29,18 @@ scenarios/        one file per scenario, with all its versions, tags and comment
 runs.json         every run; `report` names its file
 reports/          reports, byte for byte; runs with the same answer share one
 traces.json       what was found in traces; the requests themselves are not exported
+measurements.json load tests and metrics of servers, as read, where they ran, and what was predicted
+calibrations.json step-time factors fitted to them, with every figure before and after
 catalog.json      prices, models and accelerators of the team's own
 share_links.json  links to reports ever made, without their secrets
 audit.json        the audit log, newest first
 """
+_MEASUREMENT = (
+    "id", "name", "format", "digest", "measured_on", "deployment", "inspection", "comparison", "outside", "created_at",
+)  # fmt: skip
+_CALIBRATION = (
+    "id", "model", "weight_dtype", "gpu", "engine", "number", "sources", "stated", "told", "in_use", "created_at",
+)  # fmt: skip
 _SECRET_FREE = ("prefix", "name", "created_at", "expires_at", "revoked_at", "last_used_at")
 
 
@@ -81,6 +89,8 @@ def _documents(team: Team) -> Iterable[tuple[str, Any]]:
         "traces.json",
         [_fields(trace, "id", "name", "format", "requests", "digest", "inspection", "created_at") for trace in traces],
     )
+    yield "measurements.json", [_fields(row, *_MEASUREMENT) for row in _of(Measurement, team)]
+    yield "calibrations.json", [_fields(row, *_CALIBRATION) for row in _of(Calibration, team)]
     own = entries_of(team)
     yield "catalog.json", [_fields(row, "kind", "name", "value", "source", "as_of", "created_at") for row in own]
     links = ShareLink.objects.filter(team=team).order_by("created_at")

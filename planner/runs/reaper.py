@@ -11,6 +11,9 @@ from django.db import DatabaseError, close_old_connections
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from planner.datasets.jobs import wake_due as wake_due_jobs
+from planner.datasets.messages import CALIBRATE, COMPARE
+from planner.datasets.models import Calibration, Measurement
 from planner.runs import leases
 from planner.runs.announcing import announce_ended
 from planner.runs.messages import wake
@@ -62,6 +65,8 @@ def reap_until(stop: threading.Event, sign_of_life: Path | None = None) -> None:
             reap()
             announce_ended()
             wake_due()
+            wake_due_jobs(Measurement, COMPARE)
+            wake_due_jobs(Calibration, CALIBRATE)
             if sign_of_life is not None:
                 sign_of_life.touch()
         except DatabaseError as error:

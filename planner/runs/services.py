@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from planner import planning
+from planner.datasets.calibrating import with_team_calibrations
 from planner.runs.messages import wake
 from planner.runs.models import IdempotencyKey, Run, State
 from planner.scenarios.models import ScenarioVersion
@@ -33,7 +34,8 @@ def run_submit(
     idempotency_key: str | None = None,
     request_sha256: str | None = None,
 ) -> Run:
-    """Starts a run, or returns the one that already answers the same question within the team.
+    """Starts a run with the team's calibrations in use, or returns the one that already answers the same question
+    within the team.
 
     - A repeated idempotency key with the same request returns the run it made, whatever its state.
     - An identical run that is done, or under way and not being cancelled, is returned itself. Only when it belongs to
@@ -46,6 +48,7 @@ def run_submit(
     IdempotencyConflict: the key came with another request before. ValidationError: key or name too long.
     """
     Team.objects.select_for_update().get(pk=team.pk)  # one submission of a team at a time: doubles see each other
+    parsed = with_team_calibrations(team, parsed)
     digest = run_digest(parsed)
     if request_sha256 is None:
         version_id = scenario_version.pk if scenario_version else None

@@ -95,6 +95,8 @@ def scenario_copy(*, version: ScenarioVersion, team: Team, user: User, name: str
     if not same_team and not allows(role_of(user, team), Action.EDIT):
         raise PermissionDenied("You may not save scenarios in that team.")
     document = version.document
+    if not same_team:  # what a team measured is its own
+        document.pop("calibrations", None)
     if name is not None:
         document["name"] = name
     elif same_team:

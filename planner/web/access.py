@@ -19,7 +19,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from planner.datasets.models import Trace, TraceUpload
+from planner.datasets.models import Calibration, Measurement, Trace, TraceUpload
 from planner.runs.models import Run
 from planner.runs.selectors import run_get
 from planner.scenarios.models import Scenario
@@ -36,6 +36,8 @@ OWNED: Mapping[str, type[Model]] = {
     "run_id": Run,
     "trace_id": Trace,
     "upload_id": TraceUpload,
+    "measurement_id": Measurement,
+    "calibration_id": Calibration,
     "draft_id": Draft,
     "webhook_id": Webhook,
 }

@@ -22,8 +22,10 @@ from planner.api.small_body import read_body
 from planner.api.throttles import Batches, EveryRequest
 from planner.api.views.base import ApiView
 from planner.api.wire import BatchRequest, Fault
+from planner.datasets.calibrating import stated_by, with_team_calibrations
 from planner.datasets.own import own_of
 from planner.planning.errors import FieldError, pointer
+from planner.planning.schema.calibration import Calibration
 from planner.reports.tables import Table
 from planner.scenarios.estimating import cells, estimate
 from planner.teams.models import Scope
@@ -40,7 +42,7 @@ class EstimateOne(ApiView):
     def post(self, request: Request) -> HttpResponse:
         read_query(request, NoQuery)
         scenario, _ = scenario_to_run(read_json_body(request), self.caller.team)
-        return answer(request, estimate(scenario))
+        return answer(request, estimate(with_team_calibrations(self.caller.team, scenario)))
 
 
 class EstimateBatch(ApiView):
@@ -55,16 +57,23 @@ class EstimateBatch(ApiView):
         read_query(request, NoQuery)
         body = read_body(request, BatchRequest)
         columns = chosen_fields(",".join(body.fields) if body.fields else None, COLUMNS, pointer="/fields")
-        own = own_of(self.caller.team)
-        rows = [_row(index, row, columns, own) for index, row in enumerate(body.rows)]
+        team = self.caller.team
+        own, stated = own_of(team), stated_by(team)
+        rows = [_row(index, row, columns, own, stated) for index, row in enumerate(body.rows)]
         if as_table(request):
             return answer(request, _table(rows, columns))
         return answer(request, {"rows": rows})
 
 
-def _row(index: int, row: Mapping[str, Any], columns: tuple[str, ...], own: planning.OwnCatalog) -> dict[str, Any]:
+def _row(
+    index: int,
+    row: Mapping[str, Any],
+    columns: tuple[str, ...],
+    own: planning.OwnCatalog,
+    stated: tuple[Calibration, ...],
+) -> dict[str, Any]:
     try:
-        found = cells(_scenario(row, own))
+        found = cells(planning.with_calibrations(_scenario(row, own), stated))
     except (FlatInvalid, planning.ScenarioInvalid) as error:
         return {"index": index, "cells": None, "errors": [_fault(index, e) for e in error.errors]}
     return {"index": index, "cells": {name: found[name] for name in columns}, "errors": []}

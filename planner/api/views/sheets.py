@@ -22,6 +22,7 @@ from planner.api.sheet_query import SheetQuery
 from planner.api.small_body import read_body
 from planner.api.views.base import ApiView, ListView
 from planner.api.wire import Fault, LinkCreated, LinkRequest, LinkSummary
+from planner.datasets.calibrating import with_team_calibrations
 from planner.datasets.own import own_of
 from planner.scenarios.estimating import cells
 from planner.teams.models import LinkToken, Scope
@@ -45,7 +46,7 @@ class SheetEstimate(CellView):
         except FlatInvalid as error:
             faults = [Fault(**{**e.as_dict(), "pointer": f"?{e.pointer}"}) for e in error.errors]
             raise ApiProblem(INVALID_PARAMETER, "These parameters make no scenario.", errors=faults) from None
-        return row_answer(request, query, cells(scenario))
+        return row_answer(request, query, cells(with_team_calibrations(self.caller.team, scenario)))
 
 
 class SheetLinks(ListView):

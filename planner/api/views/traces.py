@@ -27,7 +27,7 @@ from planner.api.wire_traces import (
     Upload,
     UploadRequest,
 )
-from planner.datasets.models import Trace, TraceUpload
+from planner.datasets.models import Purpose, Trace, TraceUpload
 from planner.datasets.selectors import trace_fields, trace_get, traces_of, upload_get, uploads_of
 from planner.datasets.services import (
     MAX_PART_BYTES,
@@ -97,11 +97,12 @@ class UploadList(ListView):
     """Files on their way in."""
 
     scopes: ClassVar = {"POST": Scope.WRITE}
+    purpose: ClassVar = Purpose.TRACE
 
     @extend_schema(**openapi.UPLOAD_LIST)
     def get(self, request: Request) -> HttpResponse:
         query = read_query(request, TimedQuery)
-        rows = uploads_of(self.caller.team)
+        rows = uploads_of(self.caller.team, self.purpose)
         return list_rows(request, query, rows, Upload, _upload, "uploads")
 
     @extend_schema(**openapi.UPLOAD_BEGIN)
@@ -109,21 +110,26 @@ class UploadList(ListView):
         read_query(request, NoQuery)
         wanted = read_body(request, UploadRequest)
         try:
-            row = upload_begin(team=self.caller.team, user=self.caller.user, name=wanted.name)
+            row = upload_begin(team=self.caller.team, user=self.caller.user, name=wanted.name, purpose=self.purpose)
         except UploadRefused as refused:
-            raise _refused(refused.code, refused.detail) from None
-        return answer(request, _upload(row), status=201, headers={"Location": f"{PATH}/uploads/{row.pk}"})
+            raise refused_file(refused.code, refused.detail) from None
+        shown = _upload(row)
+        return answer(request, shown, status=201, headers={"Location": shown.link})
 
 
-class _OfUpload(ApiView):
+class OfUpload(ApiView):
+    """What is done to one file on its way in."""
+
+    purpose: ClassVar = Purpose.TRACE
+
     def upload(self, upload_id: UUID) -> TraceUpload:
         try:
-            return upload_get(self.caller.team, upload_id)
+            return upload_get(self.caller.team, upload_id, self.purpose)
         except TraceUpload.DoesNotExist:
             raise NotFound("The team has no such upload.") from None
 
 
-class UploadItem(_OfUpload):
+class UploadItem(OfUpload):
     """One file on its way in."""
 
     scopes: ClassVar = {"DELETE": Scope.WRITE}
@@ -153,7 +159,7 @@ class _Unparsed(BaseParser):
         return {}
 
 
-class UploadParts(_OfUpload):
+class UploadParts(OfUpload):
     """The bytes of a file, part by part, whatever type the request gives them."""
 
     scopes: ClassVar = {"POST": Scope.WRITE}
@@ -172,11 +178,11 @@ class UploadParts(_OfUpload):
         try:
             row = upload_add(upload=upload, number=number, data=data)
         except UploadRefused as refused:
-            raise _refused(refused.code, refused.detail) from None
+            raise refused_file(refused.code, refused.detail) from None
         return answer(request, _upload(row))
 
 
-class UploadPreview(_OfUpload):
+class UploadPreview(OfUpload):
     """What a file is, before it is kept."""
 
     scopes: ClassVar = {"POST": Scope.WRITE}
@@ -188,11 +194,11 @@ class UploadPreview(_OfUpload):
         try:
             told = upload_preview(upload=upload, answers=answers)
         except ImportRefused as refused:
-            raise _refused(refused.code, str(refused)) from None
+            raise refused_file(refused.code, str(refused)) from None
         return answer(request, InspectionAnswer(**told))
 
 
-class UploadConfirm(_OfUpload):
+class UploadConfirm(OfUpload):
     """Keeps a file as a trace."""
 
     scopes: ClassVar = {"POST": Scope.WRITE}
@@ -204,7 +210,7 @@ class UploadConfirm(_OfUpload):
         try:
             done = upload_confirm(upload=upload, answers=answers, user=self.caller.user)
         except ImportRefused as refused:
-            raise _refused(refused.code, str(refused)) from None
+            raise refused_file(refused.code, str(refused)) from None
         headers = {"Location": f"{PATH}/{done.trace.pk}"} if done.is_new else {}
         return answer(request, _detail(done.trace), status=201 if done.is_new else 200, headers=headers)
 
@@ -228,7 +234,8 @@ def _answers(request: Request) -> Answers:
     return Answers(**given.answers, columns=given.columns)
 
 
-def _refused(code: str, detail: str) -> ApiProblem:
+def refused_file(code: str, detail: str) -> ApiProblem:
+    """422: what is wrong with a file or its parts."""
     fault = Fault(code=code, pointer="", given="", allowed="", detail=detail)
     return ApiProblem(INVALID_BODY, detail, errors=[fault])
 
@@ -240,7 +247,7 @@ def _upload(row: TraceUpload) -> Upload:
         parts=row.parts,
         size_bytes=row.size_bytes,
         created_at=row.created_at,
-        link=f"{PATH}/uploads/{row.pk}",
+        link=f"/api/v1/{row.purpose}s/uploads/{row.pk}",
     )
 
 

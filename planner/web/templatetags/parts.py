@@ -20,6 +20,7 @@ register = template.Library()
 
 register.filter("gpu_name", names.gpu)
 register.filter("model_name", names.model)
+register.filter("engine_name", names.engine)
 register.filter("provider_name", names.provider)
 register.filter("person", person)
 

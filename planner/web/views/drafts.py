@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 from django_htmx.http import replace_url
 
+from planner.datasets.calibrating import with_team_calibrations
 from planner.datasets.own import own_of
 from planner.scenarios.selectors import version_newest
 from planner.web.access import Visit, for_team, must_edit, page
@@ -19,7 +20,7 @@ from planner.web.forms.chain import chain_of
 from planner.web.forms.estimate import estimate_view
 from planner.web.models import Draft
 from planner.web.traces import kept_trace, trace_reader
-from planner.web.views.scenario_form import scenario_of, sent_base_number
+from planner.web.views.scenario_form import scenario_of, sent_base_number, with_stated_calibrations
 
 
 @require_POST
@@ -74,8 +75,9 @@ def _estimate(request: HttpRequest, visit: Visit, edited: Edited | None, said: s
     problems, parsed = submission.judge(
         values, today, trace_reader(visit.team, kept_trace(document)), own_of(visit.team)
     )
+    parsed = parsed and with_stated_calibrations(parsed, document)
     context = {
-        "estimate": estimate_view(parsed) if parsed else None,
+        "estimate": estimate_view(with_team_calibrations(visit.team, parsed)) if parsed else None,
         "problems": problems,
         "chain": chain_of(values),
         "draft_said": said,

@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from planner.datasets.models import Trace, TraceUpload
+from planner.datasets.models import Purpose, Trace, TraceUpload
 from planner.datasets.selectors import trace_get, traces_of, upload_get, uploads_of
 from planner.datasets.services import (
     MAX_PART_BYTES,
@@ -52,9 +52,9 @@ def new(request: HttpRequest, visit: Visit) -> HttpResponse:
         return _choose(request, visit)
     upload = request.FILES.get("file")
     if upload is None or not upload.name:
-        return _choose(request, visit, _no_file(request))
+        return _choose(request, visit, no_file(request))
     try:
-        kept = _stored(visit, upload)
+        kept = stored(visit, upload)
     except UploadRefused as refused:
         return _choose(request, visit, refused.detail)
     except ValidationError:
@@ -132,16 +132,17 @@ def _choose(request: HttpRequest, visit: Visit, refused: str = "") -> HttpRespon
     return page(request, "pages/trace_new.html", visit, context, status=422 if refused else 200)
 
 
-def _no_file(request: HttpRequest) -> str:
+def no_file(request: HttpRequest) -> str:
+    """Why a form came without a file."""
     dropped = getattr(request, "dropped_file", None)
     if dropped is None:
         return "Choose a file first."
     return f"{dropped} is larger than 32 MiB. Pack it with gzip, or cut it to the busiest day."
 
 
-def _stored(visit: Visit, upload: "UploadedFile[bytes]") -> TraceUpload:
+def stored(visit: Visit, upload: "UploadedFile[bytes]", purpose: Purpose = Purpose.TRACE) -> TraceUpload:
     """The file in parts, as the API stores it. UploadRefused: too large, or too many are open."""
-    kept = upload_begin(team=visit.team, user=visit.user, name=upload.name or "trace")
+    kept = upload_begin(team=visit.team, user=visit.user, name=upload.name or "file", purpose=purpose)
     try:
         for number, part in enumerate(upload.chunks(MAX_PART_BYTES), start=1):
             kept = upload_add(upload=kept, number=number, data=part)

@@ -97,6 +97,8 @@ def _context(asked: Asked) -> dict[str, Any]:
 def _save_and_run(visit: Visit, asked: Asked, parsed: planning.Scenario) -> Run:
     """The next version of the run's scenario, after whatever was saved meanwhile; a run without a scenario gets one."""
     note, version = what_if.note_of(asked.sliders)[:500], asked.run.scenario_version
+    if version is None or "calibrations" not in version.document:  # the run had those of the team that were in use
+        parsed = parsed.model_copy(update={"calibrations": None})
     if version is None:
         saved = scenario_create(team=visit.team, user=visit.user, parsed=parsed, note=note)
     else:

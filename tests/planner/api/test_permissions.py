@@ -23,7 +23,10 @@ from planner.webhooks.models import Webhook
 from planner.webhooks.services import webhook_ping
 from tests.factories import (
     add_member,
+    make_calibration,
     make_entry,
+    make_file,
+    make_measurement,
     make_run,
     make_scenario,
     make_token,
@@ -34,6 +37,7 @@ from tests.factories import (
     scenario_dict,
     team_of,
 )
+from tests.load_tests import DEPLOYMENT, bench_serving
 from tests.planner.api.flat import CALCULATIONS, QUESTION, cell
 from tests.planner.api.support import Api, problem
 
@@ -127,6 +131,21 @@ ENDPOINTS = [
     Endpoint("POST", "/traces/uploads/{upload}/preview", "write", 200, {}),
     Endpoint("POST", "/traces/uploads/{upload}/confirm", "write", 201, {}),
     Endpoint("DELETE", "/traces/uploads/{upload}", "write", 204),
+    Endpoint("GET", "/measurements", "read", 200),
+    Endpoint("GET", "/measurements/{measurement}", "read", 200),
+    Endpoint("DELETE", "/measurements/{measurement}", "write", 204),
+    Endpoint("GET", "/measurements/uploads", "read", 200),
+    Endpoint("POST", "/measurements/uploads", "write", 201, {"name": "A file"}),
+    Endpoint("GET", "/measurements/uploads/{file}", "read", 200),
+    Endpoint("POST", "/measurements/uploads/{file}/parts?number=2", "write", 200, b"{}"),
+    Endpoint("POST", "/measurements/uploads/{file}/preview", "write", 200),
+    Endpoint("POST", "/measurements/uploads/{file}/confirm", "write", 201, {"deployment": DEPLOYMENT}),
+    Endpoint("DELETE", "/measurements/uploads/{file}", "write", 204),
+    Endpoint("GET", "/calibrations", "read", 200),
+    Endpoint("POST", "/calibrations", "write", 202, lambda things: {"measurement_id": str(things["measurement"])}),
+    Endpoint("GET", "/calibrations/{calibration}", "read", 200),
+    Endpoint("PUT", "/calibrations/{calibration}/use", "write", 422),  # it waits for a worker
+    Endpoint("DELETE", "/calibrations/{calibration}/use", "write", 422),
     Endpoint("GET", "/webhooks", "write", 200),
     Endpoint("POST", "/webhooks", "write", 201, {"url": "https://example.com/hook"}),
     Endpoint("GET", "/webhooks/{webhook}", "write", 200),
@@ -218,6 +237,9 @@ MADE: dict[str, Callable[[Things], Any]] = {
     "link": lambda things: link_token_create(team=things.team, user=things.user)[0].pk,
     "upload": lambda things: make_upload(things.user).pk,
     "trace": lambda things: make_trace(things.user).pk,
+    "measurement": lambda things: make_measurement(things.user).pk,
+    "file": lambda things: make_file(things.user, bench_serving()).pk,
+    "calibration": lambda things: make_calibration(things.user).pk,
 }
 
 
@@ -234,6 +256,7 @@ def send(caller: Api, endpoint: Endpoint, things: Things, end: str = "") -> Any:
 
 def test_every_address_is_listed_here() -> None:
     def plain(route: str) -> str:
+        route = route.replace("measurements/uploads/<uuid:upload_id>", "measurements/uploads/{file}")
         return re.sub(r"<(?:uuid|int):(\w+)_id>", r"{\1}", route).replace("<int:number>", "1")
 
     routes = {plain(str(p.pattern)).rstrip("/") for p in urlpatterns} - PUBLIC

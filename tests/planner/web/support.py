@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from planner import planning
-from planner.datasets.models import CatalogEntry, Trace, TraceUpload
+from planner.datasets.models import Calibration, CatalogEntry, Measurement, Trace, TraceUpload
 from planner.reports.models import ShareLink
 from planner.reports.share_links import share_link_create
 from planner.runs.models import Run, State
@@ -26,7 +26,9 @@ from planner.webhooks.models import Event, Webhook
 from planner.webhooks.services import webhook_create
 from tests.factories import (
     add_member,
+    make_calibration,
     make_entry,
+    make_file,
     make_scenario,
     make_trace,
     make_upload,
@@ -35,6 +37,7 @@ from tests.factories import (
     scenario_dict,
     team_of,
 )
+from tests.load_tests import bench_run, bench_serving
 from tests.planner.reports.example import example
 
 WEBHOOK_URL = "https://receiver.example/hook?key=of-the-receiver"
@@ -43,8 +46,8 @@ WEBHOOK_URL = "https://receiver.example/hook?key=of-the-receiver"
 @dataclass(frozen=True)
 class Office:
     """A team with an owner, an editor, a viewer and someone else, a scenario, a finished run and one that waits, a
-    trace, a file on its way in, a draft of the owner's, an open invitation, a token of each kind and a
-    webhook."""
+    trace, a measurement, a calibration, files on their way in, a draft of the owner's, an open invitation, a token
+    of each kind and a webhook."""
 
     owner: User
     editor: User
@@ -54,6 +57,9 @@ class Office:
     queued: Run
     trace: Trace
     upload: TraceUpload
+    measurement: Measurement
+    calibration: Calibration
+    file: TraceUpload
     draft: Draft
     colleague: User
     invitation: Invitation
@@ -79,6 +85,7 @@ def make_office() -> Office:
     draft = draft_save(team=team, user=owner, draft_id=uuid.uuid4(), values=texts)
     share, secret = share_link_create(run=done, user=owner)
     colleague = add_member(team, Role.VIEWER)
+    calibration = make_calibration(owner)
     return Office(
         owner=owner,
         editor=add_member(team, Role.EDITOR),
@@ -88,6 +95,9 @@ def make_office() -> Office:
         queued=queued,
         trace=make_trace(owner),
         upload=make_upload(owner),
+        measurement=Measurement.objects.get(),
+        calibration=calibration,
+        file=make_file(owner, bench_serving(bench_run(2, tpot_ms=7.0, ttft_ms=50.0))),
         draft=draft,
         colleague=colleague,
         invitation=invitation_create(team=team, actor=owner, role=Role.VIEWER)[0],

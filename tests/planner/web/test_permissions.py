@@ -25,6 +25,8 @@ OF_A_TEAM: Group = {
     "sheet": lambda office: f"/reports/{office.done.pk}/sheet/",
     "json": lambda office: f"/reports/{office.done.pk}/report.json",
     "trace": lambda office: f"/traces/{office.trace.pk}/",
+    "measurement": lambda office: f"/measurements/{office.measurement.pk}/",
+    "calibration": lambda office: f"/calibrations/{office.calibration.pk}/",
     "workbook": lambda office: f"/reports/{office.done.pk}/report.xlsx",
     "csv": lambda office: f"/reports/{office.done.pk}/tables/candidates.csv",
     "what if": lambda office: f"/reports/{office.done.pk}/what-if/",
@@ -37,6 +39,8 @@ FOR_EDITORS: Group = {
     "edit": lambda office: f"/scenarios/{office.scenario.pk}/edit/",
     "upload a trace": lambda office: "/traces/new/",
     "look at an upload": lambda office: f"/traces/uploads/{office.upload.pk}/",
+    "upload a measurement": lambda office: "/measurements/new/",
+    "look at a measurement": lambda office: f"/measurements/uploads/{office.file.pk}/",
 }
 POSTS: Group = {
     **FOR_EDITORS,
@@ -51,6 +55,10 @@ POSTS: Group = {
     "discard a draft": lambda office: f"/scenarios/drafts/{office.draft.pk}/discard/",
     "forget an upload": lambda office: f"/traces/uploads/{office.upload.pk}/forget/",
     "delete a trace": lambda office: f"/traces/{office.trace.pk}/delete/",
+    "forget a file": lambda office: f"/measurements/uploads/{office.file.pk}/forget/",
+    "delete a measurement": lambda office: f"/measurements/{office.measurement.pk}/delete/",
+    "calibrate": lambda office: f"/measurements/{office.measurement.pk}/calibrate/",
+    "use a calibration": lambda office: f"/calibrations/{office.calibration.pk}/use/",
     "tags": lambda office: f"/scenarios/{office.scenario.pk}/tags/",
     "archive": lambda office: f"/scenarios/{office.scenario.pk}/archive/",
     "copy": lambda office: f"/scenarios/{office.scenario.pk}/copy/",
@@ -62,6 +70,7 @@ POSTS: Group = {
 LISTS: Group = {
     "scenarios": lambda office: "/scenarios/",
     "traces": lambda office: "/traces/",
+    "measurements": lambda office: "/measurements/",
     "catalog": lambda office: "/catalog/",
     "team": lambda office: "/team/",
     "audit": lambda office: "/team/audit/",
@@ -102,6 +111,11 @@ NAMES_A_THING = (
     "draft",
     "forget an upload",
     "delete a trace",
+    "look at a measurement",
+    "forget a file",
+    "delete a measurement",
+    "calibrate",
+    "use a calibration",
     "tags",
     "archive",
     "copy",
@@ -183,7 +197,7 @@ def test_a_stranger_can_send_nothing(office: Office) -> None:
 
 def test_another_team_finds_nothing_and_can_send_nothing(office: Office) -> None:
     client = signed_in(make_user())
-    forms = {name: FOR_EDITORS[name] for name in ("edit", "look at an upload")}
+    forms = {name: FOR_EDITORS[name] for name in ("edit", "look at an upload", "look at a measurement")}
     assert others(get(client, office, OF_A_TEAM, forms), 404) == {}
     sent = {name: POSTS[name] for name in NAMES_A_THING}
     assert others(post(client, office, sent, ONE_OF_A_TEAM, EDITOR_POSTS_OF_THE_TEAM), 404) == {}

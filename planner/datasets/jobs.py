@@ -1,0 +1,86 @@
+"""Small computations that a web process must not do: a row that waits, taken by a worker under a lease.
+
+As with runs, the row is the truth and the message only wakes a worker. The result follows from the row alone, so that
+a computation that was lost or doubled harms nothing; a worker writes only while it holds the lease.
+"""
+
+import logging
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.db import DatabaseError, models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from planner.celery import wake_worker
+
+MAX_ATTEMPTS = 3
+LEASE = timedelta(minutes=10)
+RESEND = timedelta(seconds=30)
+"""A worker that was woken and did not come is woken again after this long."""
+WOKEN_AT_ONCE = 20
+
+logger = logging.getLogger(__name__)
+
+
+class JobState(models.TextChoices):
+    WAITING = "waiting"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class Job(models.Model):
+    """Columns of a row that a worker completes."""
+
+    state = models.CharField(max_length=10, choices=JobState.choices, default=JobState.WAITING)
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it.")
+    due_at = models.DateTimeField(db_default=Now(), help_text="When a worker is to be woken, if it waits still.")
+    lease_token = models.CharField(max_length=32, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    failure = models.CharField(max_length=300, blank=True, help_text="Why there is no result.")
+
+    class Meta:
+        abstract = True
+
+
+def work_on(model: type[Job], key: uuid.UUID, compute: Callable[[Any], Mapping[str, Any]]) -> None:
+    """Take the row if it waits and nobody else has it, compute, and write the columns that came out.
+
+    compute gets the row; a JobFailed of its ends the job with its sentence, anything else with a plain one.
+    """
+    token = uuid.uuid4().hex
+    rows = model._default_manager.filter(pk=key)
+    free = Q(lease_until=None) | Q(lease_until__lt=Now())
+    lease = {"lease_token": token, "lease_until": Now() + LEASE, "due_at": Now() + LEASE}
+    waiting = rows.filter(free, state=JobState.WAITING, attempts__lt=MAX_ATTEMPTS)
+    if not waiting.update(attempts=F("attempts") + 1, **lease):
+        return
+    try:
+        done: Mapping[str, Any] = {**compute(rows.get()), "state": JobState.READY}
+    except JobFailed as failed:
+        done = {"state": JobState.FAILED, "failure": str(failed)[:300]}
+    except model.DoesNotExist:
+        return
+    except DatabaseError:
+        raise  # nothing can be written now: the lease runs out and it is tried again
+    except Exception:
+        logger.exception("%s %s failed", model._meta.model_name, key)
+        done = {"state": JobState.FAILED, "failure": "Something went wrong inside the planner; its log says more."}
+    rows.filter(lease_token=token, state=JobState.WAITING).update(lease_token="", lease_until=None, **done)
+
+
+class JobFailed(Exception):  # noqa: N818 - the name says what happened
+    """A computation that cannot be done; the message is for people."""
+
+
+def wake_due(model: type[Job], task: str) -> None:
+    """Wakes workers for what waits: lost messages, lost workers. For the reaper."""
+    waiting = model._default_manager.filter(state=JobState.WAITING, due_at__lte=Now())
+    lost = waiting.filter(attempts__gte=MAX_ATTEMPTS)
+    lost.update(state=JobState.FAILED, failure="The worker was lost three times while computing it.")
+    for pk in waiting.order_by("due_at").values_list("pk", flat=True)[:WOKEN_AT_ONCE]:
+        if not wake_worker(task, pk):
+            return  # the broker is away; the next look tries again
+        model._default_manager.filter(pk=pk, due_at__lte=Now()).update(due_at=Now() + RESEND)
