@@ -50,6 +50,10 @@ REPORT_KEYS = {
     ),
     "precisions": ("array", "The cheapest fleet in each number format; empty where the scenario names one."),
     "slo": ("array", "The targets and what is predicted for the recommended fleet."),
+    "confirmation": (
+        ["object", "null"],
+        "The recommended fleet simulated whole: its peak hour behind its router and another, and the busiest day.",
+    ),
     "load": (["object", "null"], "Rates, utilisation, concurrency, KV use, headroom."),
     "memory": (["object", "null"], "The memory subtraction, line by line in GiB."),
     "cost": (["object", "null"], "Monthly lines and USD per million tokens."),

@@ -16,9 +16,11 @@ from planner.planning.money.hybrid import find_split, hybrid_section
 from planner.planning.money.operation import billing_row, billing_sentence, operation_rows, operation_sentence
 from planner.planning.money.sensitivity import Base, sensitivity
 from planner.planning.progress import OnProgress, Teller
+from planner.planning.report.confirmation import ROUTER, confirmation_section
 from planner.planning.report.estimate_rows import unsimulated_row
 from planner.planning.report.frontier import frontier_rows, knob_rows
 from planner.planning.report.launch_commands import engine_commands, engine_settings
+from planner.planning.report.names import counted
 from planner.planning.report.owned import owned_rows
 from planner.planning.report.plain import plain
 from planner.planning.report.precisions import precision_rows, precision_sentence
@@ -42,7 +44,9 @@ from planner.planning.report.verdict import (
 )
 from planner.planning.schema import SCHEMA_VERSION, Scenario
 from planner.planning.search.candidates import Candidate, Job, Setup, make_job, prepare, setups_of, simulated
+from planner.planning.search.confirmation import Whole, confirmed_hour
 from planner.planning.search.constraints import constraint_reason
+from planner.planning.search.fleet import one_more
 from planner.planning.search.intervals import Sized, sized, sized_by_simulation
 from planner.planning.search.inventory import Gpu, resolve_gpus
 from planner.planning.search.options import Option, option_of, preference
@@ -70,13 +74,13 @@ def plan(
     job = make_job(scenario, teller.tick)
     gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
     hosted = hosted_bills(scenario, job.load)
-    answers = _search(job, gpus, cheapest(hosted), teller)
-    best = _cheapest_fleet(answers)
-    if best is None:
+    against = cheapest(hosted)
+    answers, best, hour = _confirmed(job, _search(job, gpus, against, teller), against, teller)
+    if best is None or hour is None:
         report = _without_fleet(job, gpus, hosted, answers)
     else:
         teller.say(SEARCH_SHARE, f"Looking closer at {best.candidate.name}")
-        report = _with_fleet(job, gpus, hosted, answers, best, teller)
+        report = _with_fleet(job, gpus, hosted, answers, best, hour, teller)
         if on_requests is not None:
             assert best.candidate.fleet is not None
             on_requests(request_log(best.candidate.fleet.run.logs, steady=not job.load.is_trace))
@@ -165,6 +169,26 @@ def _cheapest_fleet(answers: Sequence[Answer]) -> Sized | None:
     return min(found, key=lambda item: item[0])[1] if found else None
 
 
+def _confirmed(
+    job: Job, answers: list[Answer], against: Hosted | None, teller: Teller
+) -> tuple[list[Answer], Sized | None, Whole | None]:
+    """The cheapest fleet that meets the targets when it is simulated whole, too: one that does not is given a replica
+    more, after which another may be the cheapest."""
+    while (best := _cheapest_fleet(answers)) is not None:
+        candidate, fleet = best.candidate, best.candidate.fleet
+        assert fleet is not None
+        assert candidate.replica is not None
+        assert candidate.capacity is not None
+        teller.say(SEARCH_SHARE, f"Confirming {counted(fleet.serving, 'replica')} of {candidate.name}")
+        hour = confirmed_hour(candidate.replica, job.load, job.targets, fleet.serving, ROUTER)
+        if hour.run.ok:
+            return answers, best, hour
+        grown = replace(candidate, fleet=one_more(candidate.replica, job.load, job.targets, fleet, hour.run))
+        answer = _priced(job, grown, sized(job, grown), against)
+        answers = [answer if a.candidate is candidate else a for a in answers]
+    return answers, None, None
+
+
 def _common(job: Job, hosted: Sequence[Hosted], answers: Sequence[Answer], chosen: str | None) -> dict[str, Any]:
     rows = [_row(job, answer) for answer in answers]
     return {
@@ -188,6 +212,7 @@ def _without_fleet(
         "verdict": with_detail(no_fleet_verdict(candidates, cheapest(hosted)), withdrawn_sentence(hosted)),
         "recommended": None,
         "slo": [],
+        "confirmation": None,
         "load": None,
         "memory": memory_section(job.load, nearest) if nearest and fits else None,
         "cost": None,
@@ -206,7 +231,13 @@ def _without_fleet(
 
 
 def _with_fleet(
-    job: Job, gpus: Sequence[Gpu], hosted: tuple[Hosted, ...], answers: list[Answer], best: Sized, teller: Teller
+    job: Job,
+    gpus: Sequence[Gpu],
+    hosted: tuple[Hosted, ...],
+    answers: list[Answer],
+    best: Sized,
+    hour: Whole,
+    teller: Teller,
 ) -> dict[str, Any]:
     scenario, load = job.scenario, job.load
     candidate = best.candidate
@@ -253,6 +284,7 @@ def _with_fleet(
         "verdict": with_detail(said, billing_sentence(bill), formats, gone, otherwise, sure),
         "recommended": _recommended(scenario, size, bill),
         "slo": slo_rows(size),
+        "confirmation": confirmation_section(job, size, hour),
         "load": shown_load,
         "memory": memory_section(load, candidate),
         "cost": cost_section(bill, tokens.input, tokens.output),

@@ -68,6 +68,7 @@ def load_facts(report: Report) -> tuple[Fact, ...]:
         ),
     ]
     facts += _little(load.get("littles_law"))
+    facts += _seats(load.get("seats"))
     facts.append(
         Fact(
             "KV cache in use, mean and peak",
@@ -99,6 +100,28 @@ def _little(law: Mapping[str, Any] | None) -> list[Fact]:
     label = f"{significant(law['arrival_rps'])} req/s × {significant(law['mean_e2e_s'])} s"
     verdict = "agrees" if near else "does not agree: the load is not steady"
     return [Fact(label, significant(law["product"]), term="little", note=verdict)]
+
+
+def _seats(chain: Mapping[str, Any] | None) -> list[Fact]:
+    """From the rate of one engine to its seats and its KV cache, as a mean and as a percentile."""
+    if not chain:
+        return []
+    law = f"{significant(chain['arrival_rps'])} req/s × {significant(chain['e2e_s'])} s"
+    return [
+        Fact(
+            "In flight on one engine, mean and p95",
+            f"{significant(chain['concurrency_mean'])}, {number(chain['concurrency_p95'])}",
+            term="little",
+            note=f"{law}, of {number(chain['seats'])} seats; closed form, p95 of a Poisson number",
+        ),
+        Fact(
+            "KV cache for them, mean and p95",
+            f"{number(chain['kv_tokens_mean'])}, {number(chain['kv_tokens_p95'])}",
+            "tokens",
+            term="kv",
+            note=f"× {number(chain['context_tokens_mean'])} tokens each; the cache holds {number(chain['kv_tokens'])}",
+        ),
+    ]
 
 
 def _times(load: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from planner.reports import charts, names
-from planner.reports.numbers import DASH, number, requests_per_s, tidy, tokens, usd
+from planner.reports.numbers import DASH, between, number, percent, requests_per_s, tidy, tokens, usd
 from planner.reports.parts import Cell, Chart, Column, Key, Row, Table
 
 Report = Mapping[str, Any]
@@ -107,6 +107,7 @@ def owned_table(report: Report) -> Table | None:
         Column("Serving + spare", numeric=True),
         Column("Idle GPUs", numeric=True),
         Column("Carries in the peak hour", "req/s", numeric=True),
+        Column("Beyond this load", numeric=True),
         Column("Tokens", "a month", numeric=True),
         Column("This load", wide=True),
     )
@@ -120,14 +121,21 @@ def owned_table(report: Report) -> Table | None:
                     Cell(number(row["gpus"])),
                     Cell(replicas),
                     Cell(number(row["idle_gpus"])),
-                    Cell(requests_per_s(row["capacity_rps"])),
+                    Cell(requests_per_s(row["capacity_rps"]), note=_span(row)),
+                    Cell(percent(row.get("margin_ratio"))),
                     Cell(tokens(row["tokens_per_month"])),
                     Cell(
                         "carried" if row["carries"] else "not carried",
                         state="yes" if row["carries"] else "no",
-                        note=tidy(row["sentence"]),
+                        note=tidy(f"{row['sentence']} {row.get('binding') or ''}").strip(),
                     ),
                 )
             )
         )
     return Table("What owned GPUs can take", columns, tuple(out))
+
+
+def _span(row: Mapping[str, Any]) -> str:
+    """With slow to with fast steps."""
+    low, high = row.get("capacity_low_rps"), row.get("capacity_high_rps")
+    return "" if not high else between(low, high, requests_per_s)

@@ -29,6 +29,7 @@ class ReportView:
     slo: Table | None
     interval_sentence: str
     slo_sentence: str
+    confirmed_sentence: str
     cost_chart: Chart | None
     cost: Table | None
     cost_facts: tuple[Fact, ...]
@@ -86,6 +87,7 @@ def report_view(report: Report, today: date) -> ReportView:
         commands=tuple((ENGINE_NAMES.get(key, key), text) for key, text in commands if text),
         slo=performance.slo_table(report),
         interval_sentence=evidence.interval_sentence(report),
+        confirmed_sentence=tidy((report.get("confirmation") or {}).get("sentence") or ""),
         slo_sentence=tidy((report.get("uncertainty") or {}).get("slo_probability_sentence") or ""),
         cost_chart=money.cost_chart(report),
         cost=money.cost_table(report),

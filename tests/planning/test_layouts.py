@@ -107,6 +107,9 @@ def test_owned_gpus_carry_whole_replicas_within_the_targets(small):
     assert row["capacity_rps"] == pytest.approx(4 * one, rel=1e-4)
     assert row["mean_rps"] == pytest.approx(4 * one / 2.4, rel=1e-4)
     assert row["carries"] == (4 * one >= 14.4)
+    assert row["margin_ratio"] == pytest.approx(4 * one / 14.4 - 1, abs=1e-4)
+    assert 0 < row["capacity_low_rps"] <= row["capacity_rps"] <= row["capacity_high_rps"]
+    assert "(target " in row["binding"]
     assert report["recommended"] == small["recommended"]
 
 

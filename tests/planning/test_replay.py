@@ -14,7 +14,7 @@ from planner.planning.importers import Answers, Blocks, bytes_source, open_trace
 from planner.planning.importers.rows import _ranges
 from planner.planning.inspection import inspect_source
 from planner.planning.traffic.block_cache import as_ranges, chained
-from planner.planning.traffic.load import replica_stream, scenario_load
+from planner.planning.traffic.load import day_stream, replica_stream, scenario_load
 from planner.planning.traffic.replay import fitting_blocks
 from planner.planning.traffic.traces import read_trace_csv
 from planner.planning.what_if import Change, changed_scenario
@@ -200,3 +200,12 @@ def test_too_much_content_is_refused():
     with pytest.raises(ScenarioInvalid) as caught:
         read_trace_csv(text, block_tokens=16)
     assert caught.value.errors[0].code == "trace_too_many_blocks"
+
+
+def test_a_day_repeats_the_hour_but_not_its_questions():
+    load = load_of(**file_trace(bytes_source(blocks_text().encode()), Answers()))
+    hour_s = 120 / load.peak_rps
+    stream = day_stream(load, np.array([1.0, 0.5, 1.0]) * load.peak_rps, hour_s, 1)
+    found = server(caching=True).run(stream).cached_tokens.tolist()
+    once = [0 if i % 3 or i == 0 else 1536 for i in range(120)]
+    assert found == [*once, *once[:60], *once]

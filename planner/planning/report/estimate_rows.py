@@ -11,6 +11,7 @@ from planner.planning.report.names import amount
 from planner.planning.report.plain import usd, usd_per_mtok
 from planner.planning.report.provenance import shared_assumptions
 from planner.planning.report.rows import GIB, candidate_row, coverage_row
+from planner.planning.report.seats import seats_chain
 from planner.planning.search.candidates import Candidate, Job
 from planner.planning.search.closed_form import (
     Form,
@@ -18,10 +19,8 @@ from planner.planning.search.closed_form import (
     gap_cv2,
     judged_at,
     lone_latencies,
-    mean_times,
     surge_ratio,
 )
-from planner.planning.search.concurrency import fixed_point
 from planner.planning.search.options import Option
 from planner.planning.search.targets import Targets, percentile
 
@@ -53,7 +52,7 @@ def option_row(job: Job, option: Option, against: Hosted | None) -> dict[str, An
             "blended": usd_per_mtok(bill.cost.usd_per_mtok.blended),
             "output_alone": usd_per_mtok(bill.cost.usd_per_mtok.output_alone),
         },
-        "littles_law": _littles_law(option.form, rate_rps),
+        "littles_law": seats_chain(option.form, rate_rps),
         **_saving(job, bill, against),
     }
 
@@ -149,31 +148,6 @@ def _binding(targets: Targets, form: Form, capacity_rps: float) -> str:
         return f"At {amount(beyond)} requests/s a replica's queue grows: it is saturated."
     limit = missed.target.show(missed.target.limit)
     return f"At {amount(beyond)} requests/s a replica's {missed.target.label} is {missed.shown} (target {limit})."
-
-
-def _littles_law(form: Form, rate_rps: float) -> dict[str, Any] | None:
-    """λ → N = λ · E2E(N) → seats and KV, of one replica in the peak hour; None where the fixed point does not exist."""
-    found = fixed_point(form, rate_rps)
-    if found is None:
-        return None
-    times = mean_times(form, rate_rps, min(found.concurrency, float(form.seats[-1])))
-    assert times is not None
-    config, context = form.replica.config, form.load.mix.context_tokens_mean
-    return {
-        "arrival_rps": found.arrival_rps,
-        "e2e_s": found.e2e_s,
-        "ttft_ms": times.ttft_ms,
-        "tpot_ms": times.step_ms,
-        "concurrency_mean": found.concurrency,
-        "concurrency_p95": found.concurrency_p95,
-        "seats": config.max_num_seqs,
-        "context_tokens_mean": context,
-        "kv_tokens_mean": found.concurrency * context,
-        "kv_tokens_p95": found.concurrency_p95 * context,
-        "kv_tokens": config.num_blocks * config.block_size,
-        "turns": found.turns,
-        "iterations": [{"concurrency": turn.concurrency, "e2e_s": turn.e2e_s} for turn in found.iterations],
-    }
 
 
 def assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:

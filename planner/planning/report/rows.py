@@ -13,9 +13,12 @@ from costmodel.steptime.coverage import Coverage
 from planner.planning.money.bills import FleetBill
 from planner.planning.report.names import amount
 from planner.planning.report.plain import usd_per_mtok
+from planner.planning.report.seats import seats_chain
 from planner.planning.search.candidates import Candidate, Job
 from planner.planning.search.capacity import Run, run_at, stream_count
+from planner.planning.search.closed_form import closed_form
 from planner.planning.search.intervals import Sized
+from planner.planning.search.replica import Replica
 from planner.planning.search.targets import WARM_UP_RATIO, Latencies, latencies, percentile
 from planner.planning.traffic.load import Load
 from planner.planning.uncertainty.slo_probability import quick_probability
@@ -144,7 +147,7 @@ def load_section(job: Job, size: Sized) -> dict[str, Any]:
     assert capacity is not None
     logs = fleet.run.logs
     summaries = [summarise(log) for log in logs]
-    lanes = size.serving * _lanes(size)
+    lanes = size.serving * _replica(size).lanes
     share = lanes / len(logs) * _stretch(load, logs, lanes)
     little = [summary.littles_law for summary in summaries]
     arrivals = sum(item.arrival_rps for item in little)
@@ -171,6 +174,7 @@ def load_section(job: Job, size: Sized) -> dict[str, Any]:
             "product": arrivals * share * mean_s,
             "measured": sum(item.measured for item in little) * share,
         },
+        "seats": seats_chain(closed_form(_replica(size), load), load.peak_rps / lanes),
         "kv_mean_ratio": mean("kv_mean_ratio"),
         "kv_peak_ratio": max(summary.kv_peak_ratio for summary in summaries),
         "preemptions": sum(summary.preemptions for summary in summaries),
@@ -186,9 +190,9 @@ def load_section(job: Job, size: Sized) -> dict[str, Any]:
     }
 
 
-def _lanes(size: Sized) -> int:
+def _replica(size: Sized) -> Replica:
     assert size.candidate.replica is not None
-    return size.candidate.replica.lanes
+    return size.candidate.replica
 
 
 def _stretch(load: Load, logs: tuple[EventLog, ...], lanes: int) -> float:
@@ -292,7 +296,7 @@ def curve_rows(job: Job, size: Sized) -> list[dict[str, Any]]:
     for ratio in CURVE_RATIOS:
         rate = ratio * size.capacity_rps * size.serving
         run = run_at(candidate.replica, job.load, job.targets, rate, count, replicas=size.serving)
-        rows.append(_curve_row(job, run, size.serving * _lanes(size)))
+        rows.append(_curve_row(job, run, size.serving * _replica(size).lanes))
     return rows
 
 

@@ -66,6 +66,7 @@ def _targets(report: Report) -> Iterator[str]:
         cells = (name, f"{_number(row['target'])} {unit}", f"{_number(row['predicted'])} {unit}", span)
         rows.append((*cells, "yes" if row["met"] else "no", f"{row['samples']:,}"))
     yield from _table(rows)
+    yield report["confirmation"]["sentence"]
     yield report["uncertainty"]["slo_probability_sentence"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,13 +28,15 @@ OVERTIME_PS = 900 * 10**12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """One or more replicas at one rate: what each target came to, and whether the load is carried."""
+    """One or more replicas at one rate: what each target came to, and whether the load is carried. settled: False where
+    a target was still within the noise when enough had been simulated."""
 
     rate_rps: float
     judged: tuple[Judged, ...]
     stable: bool
     growth_rps: float
     logs: tuple[EventLog, ...]
+    settled: bool = True
 
     @property
     def ok(self) -> bool:
@@ -73,17 +76,34 @@ def stream_count(targets: Targets, start: Estimate) -> int:
 
 def run_at(replica: Replica, load: Load, targets: Targets, rate_rps: float, count: int, *, replicas: int = 1,
            sampled: int = 1) -> Run:  # fmt: skip
-    """`sampled` of the lanes of `replicas` replicas while `rate_rps` arrive at all of them together.
+    """`sampled` of the lanes of `replicas` replicas while `rate_rps` arrive at all of them together."""
+    logs = lane_logs(replica, load, rate_rps, count, replicas=replicas, lanes=range(sampled))
+    return judged_run(replica, load, targets, rate_rps, logs, replicas=replicas)
+
+
+def lane_logs(
+    replica: Replica, load: Load, rate_rps: float, count: int, *, replicas: int, lanes: Iterable[int]
+) -> list[EventLog]:
+    """What these lanes of `replicas` replicas do with their share of the rate. The same lane has the same draws in
+    every candidate and at every rate; of a drawn load there are as many lanes as are asked for."""
+    logs = []
+    for lane in lanes:
+        stream = replica_stream(load, rate_rps, count, replicas=replicas * replica.lanes, replica=lane)
+        logs.append(replica.run(stream, until_ps=int(stream.arrival_ps[-1]) + OVERTIME_PS))
+    return logs
+
+
+def judged_run(
+    replica: Replica, load: Load, targets: Targets, rate_rps: float, logs: Sequence[EventLog], *, replicas: int
+) -> Run:
+    """The targets over the pooled requests of a sample of lanes.
 
     A rate beyond the closed form's saturation is unstable even where the run is too short for the queue to show it.
     """
-    logs, lanes = [], replicas * replica.lanes
-    for index in range(sampled):
-        stream = replica_stream(load, rate_rps, count, replicas=lanes, replica=index)
-        logs.append(replica.run(stream, until_ps=int(stream.arrival_ps[-1]) + OVERTIME_PS))
+    lanes = replicas * replica.lanes
     pooled = latencies(logs, steady=not load.is_trace)
     if load.is_trace:
-        growth_rps = sum(_backlog_rps(log) for log in logs) * lanes / sampled
+        growth_rps = sum(backlog_rps(log) for log in logs) * lanes / len(logs)
         stable = growth_rps <= MAX_BACKLOG_RATIO * rate_rps
     else:
         verdicts = [judge_stability(log, 0.1) for log in logs]
@@ -95,7 +115,7 @@ def run_at(replica: Replica, load: Load, targets: Targets, rate_rps: float, coun
     return Run(rate_rps, judge(targets, pooled), stable, growth_rps, tuple(logs))
 
 
-def _backlog_rps(log: EventLog) -> float:
+def backlog_rps(log: EventLog) -> float:
     """Earlier requests still unadmitted when the last one arrives, per second of the run."""
     last = int(log.arrival_ps[-1])
     waiting = np.count_nonzero(((log.admitted_ps < 0) | (log.admitted_ps > last)) & (log.arrival_ps < last))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from planner.planning.search.capacity import Capacity, Run, run_at, stream_count
-from planner.planning.search.replica import Replica
+from planner.planning.search.capacity import Capacity, Run, judged_run, lane_logs, run_at, stream_count
+from planner.planning.search.replica import Replica, estimate
+from planner.planning.search.stopping import undecided
 from planner.planning.search.targets import Targets
 from planner.planning.traffic.load import Load
+from simulator import EventLog
 
 SAMPLED_REPLICAS = 3
+SAMPLED_MOST = 12
+"""Lanes of a drawn load: simulated at first, and at most where a target lies within the noise of what was seen."""
 MAX_REPLICAS = 20_000
 
 
@@ -32,6 +36,23 @@ def fleet_run(replica: Replica, load: Load, targets: Targets, replicas: int, cou
     return run_at(replica, load, targets, rate_rps, count, replicas=replicas, sampled=sampled)
 
 
+def settled_run(replica: Replica, load: Load, targets: Targets, replicas: int, count: int, rate_rps: float) -> Run:
+    """`fleet_run` with more lanes until every target is told from what is predicted, or SAMPLED_MOST were simulated."""
+    if load.is_trace:
+        return fleet_run(replica, load, targets, replicas, count, rate_rps)
+    logs: list[EventLog] = []
+    more = min(replicas * replica.lanes, SAMPLED_REPLICAS)
+    while True:
+        lanes = range(len(logs), len(logs) + more)
+        logs += lane_logs(replica, load, rate_rps, count, replicas=replicas, lanes=lanes)
+        run = judged_run(replica, load, targets, rate_rps, logs, replicas=replicas)
+        if not run.stable or not undecided(targets, logs):
+            return run
+        more = min(SAMPLED_REPLICAS, SAMPLED_MOST - len(logs))
+        if more <= 0:
+            return replace(run, settled=False)
+
+
 def find_fleet(replica: Replica, load: Load, targets: Targets, capacity: Capacity) -> Fleet | None:
     """The smallest fleet for the peak hour; None beyond MAX_REPLICAS, or the requests of the trace.
 
@@ -48,7 +69,7 @@ def find_fleet(replica: Replica, load: Load, targets: Targets, capacity: Capacit
 
     def ok(replicas: int) -> bool:
         if replicas not in runs:
-            runs[replicas] = fleet_run(replica, load, targets, replicas, count, load.peak_rps)
+            runs[replicas] = settled_run(replica, load, targets, replicas, count, load.peak_rps)
         return runs[replicas].ok
 
     enough = min(most, max(1, math.ceil(load.peak_rps / (capacity.rps or capacity.estimate.start_rps))))
@@ -68,3 +89,10 @@ def find_fleet(replica: Replica, load: Load, targets: Targets, capacity: Capacit
             too_few = candidate
             stride = max(1, (enough - too_few) // 2)
     return Fleet(enough, runs[enough], runs.get(enough - 1))
+
+
+def one_more(replica: Replica, load: Load, targets: Targets, fleet: Fleet, failed: Run) -> Fleet:
+    """The fleet with a replica more, since it failed in a run of the whole."""
+    count = stream_count(targets, estimate(replica, load.mix, targets.step_limit_ms))
+    run = settled_run(replica, load, targets, fleet.serving + 1, count, load.peak_rps)
+    return Fleet(fleet.serving + 1, run, failed)

@@ -103,6 +103,11 @@ class Latencies:
     def of(self, metric: str) -> FloatArray:
         return {"ttft": self.ttft_ms, "tpot": self.tpot_ms, "e2e": self.e2e_ms}[metric]
 
+    def only(self, inside: npt.NDArray[np.bool_]) -> Latencies:
+        """Some of the requests; gaps between tokens are not known by request and stay out."""
+        none = np.zeros(0)
+        return Latencies(self.ttft_ms[inside], self.tpot_ms[inside], self.e2e_ms[inside], none, none.astype(np.int64))
+
 
 def latencies(logs: Sequence[EventLog], *, steady: bool) -> Latencies:
     """Pool the requests of several replicas. steady: leave out the first tenth and the last twentieth of each run, in

@@ -203,11 +203,10 @@ def replica_stream(load: Load, rate_rps: float, count: int, *, replicas: int = 1
     return _workload(load, arrival_ps, load.mix.prompt_tokens[order], load.mix.output_tokens[order], replica)
 
 
-def _replayed_part(load: Load, own: slice, arrival_ps: IntArray) -> Workload:
+def _replayed_part(load: Load, own: slice | IntArray, arrival_ps: IntArray) -> Workload:
     """Some requests of a trace with what they share; the last may be cut, and their told content with them."""
-    mix = load.mix
+    mix, recorded = load.mix, load.mix.recorded
     prompt, output = mix.prompt_tokens[own], mix.output_tokens[own]
-    recorded = None if mix.recorded is None else mix.recorded.take(own)
     if recorded is None or recorded.block_hashes is None:
         return Workload(arrival_ps=arrival_ps, prompt_tokens=prompt, output_tokens=output)
     told = recorded.recorded_tokens
@@ -215,9 +214,56 @@ def _replayed_part(load: Load, own: slice, arrival_ps: IntArray) -> Workload:
         arrival_ps=arrival_ps,
         prompt_tokens=prompt,
         output_tokens=output,
-        block_hashes=recorded.block_hashes,
-        recorded_tokens=None if told is None else np.minimum(told, prompt + output),
+        block_hashes=recorded.block_hashes.take(np.arange(len(mix.prompt_tokens))[own]),
+        recorded_tokens=None if told is None else np.minimum(told[own], prompt + output),
     )
+
+
+def day_stream(load: Load, rates_rps: npt.NDArray[np.float64], hour_s: float, seed: int) -> Workload:
+    """Requests of hours that follow on each other, each `hour_s` long and at its own rate.
+
+    Of a trace each hour is its beginning, scaled in time to the hour's rate; otherwise gaps and lengths are drawn, the
+    gaps as of a steady load in a time that runs faster where the rate is higher.
+    """
+    if load.trace_arrival_ps is not None:
+        times, own = _replayed_hours(load, rates_rps, hour_s)
+        part = _replayed_part(load, own, np.rint(times * PS_PER_S).astype(np.int64))
+        return _apart(part, (times / hour_s).astype(np.int64))
+    rng = np.random.default_rng([load.seed, 3, seed])
+    passed = np.concatenate(([0.0], np.cumsum(rates_rps * hour_s)))
+    enough = int(passed[-1] + 6 * np.sqrt(passed[-1] / load.gap_shape)) + 1_000
+    due = np.cumsum(_unit_gaps(load.gap_shape, enough, rng))
+    due = due[due < passed[-1]]
+    arrival_ps = np.rint(np.interp(due, passed, np.arange(len(passed)) * hour_s) * PS_PER_S).astype(np.int64)
+    order = rng.integers(0, len(load.mix.prompt_tokens), len(due))
+    return _workload(load, arrival_ps, load.mix.prompt_tokens[order], load.mix.output_tokens[order], seed)
+
+
+def _apart(stream: Workload, hours: IntArray) -> Workload:
+    """The same requests come again in every hour, but nobody asks the same twice: each hour's content is its own."""
+    told = stream.block_hashes
+    if told is None or not len(told.ids):
+        return stream
+    each = np.repeat(hours, np.diff(told.offsets))
+    ids = np.unique(told.ids, return_inverse=True)[1] + each * len(told.ids)
+    return replace(stream, block_hashes=replace(told, ids=ids))
+
+
+def _replayed_hours(
+    load: Load, rates_rps: npt.NDArray[np.float64], hour_s: float
+) -> tuple[npt.NDArray[np.float64], IntArray]:
+    """Times in seconds and places in the trace."""
+    assert load.trace_arrival_ps is not None
+    own_s = load.trace_arrival_ps / PS_PER_S
+    times, places = [np.zeros(0)], [np.zeros(0, np.int64)]
+    for hour, rate in enumerate(rates_rps.tolist()):
+        if rate <= 0:
+            continue
+        scaled_s = own_s * (load.peak_rps / rate)
+        inside = np.flatnonzero(scaled_s < hour_s)
+        times.append(scaled_s[inside] + hour * hour_s)
+        places.append(inside)
+    return np.concatenate(times), np.concatenate(places)
 
 
 def _workload(load: Load, arrival_ps: IntArray, prompt: IntArray, output: IntArray, replica: int) -> Workload:
