@@ -30,4 +30,4 @@ USER staircase
 RUN PLANNER_SECRET_KEY=only-for-the-build python manage.py collectstatic --no-input --verbosity 0 \
  && python -c "from planner.planning import warm_up; warm_up()"
 EXPOSE 8000
-CMD ["gunicorn", "planner.wsgi", "--bind", "0.0.0.0:8000", "--workers", "2", "--threads", "4", "--worker-tmp-dir", "/tmp", "--no-control-socket", "--config", "python:planner.core.gunicorn_conf"]
+CMD ["gunicorn", "planner.wsgi", "--bind", "0.0.0.0:8000", "--workers", "2", "--threads", "4", "--preload", "--worker-tmp-dir", "/tmp", "--no-control-socket", "--config", "python:planner.core.gunicorn_conf"]
