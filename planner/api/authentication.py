@@ -46,7 +46,10 @@ class BasicTokenAuthentication(BaseAuthentication):
             text = base64.b64decode(given, validate=True).decode()
         except (binascii.Error, ValueError):
             raise AuthenticationFailed("The Basic credentials are not readable.") from None
-        return _sign_in(text.partition(":")[2])
+        name, _, password = text.partition(":")
+        if not password and name:
+            raise AuthenticationFailed("There is no password: the API token goes there, with any user name.")
+        return _sign_in(password)
 
     def authenticate_header(self, request: Request) -> str:
         return f'Basic realm="{REALM}", charset="UTF-8"'

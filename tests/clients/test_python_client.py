@@ -16,6 +16,7 @@ from staircase_client import ApiError, Client, RunFailed, WaitTimeout, cli, http
 from staircase_client.http import Answer
 
 from planner import planning
+from planner.api.openapi import REPORT_KEYS
 from planner.api.views import runs
 from planner.api.views.service import OPENAPI_FILE
 from planner.reports.tables import TABLES
@@ -60,6 +61,10 @@ def test_a_plan_is_waited_for_and_has_its_verdict(client: Client, worker: dict[s
     assert report.recommended["id"] == example()["recommended"]["candidate"]
     assert report.values["usd_per_month"] == example()["cost"]["usd_per_month"]["mid"]
     assert report.values["ttft_p95_ms"] == report.recommended["slo"][0]["predicted"]
+    sections = REPORT_KEYS.keys() - {"schema_version", "verdict", "recommended", "candidates"}
+    assert {name: getattr(report, name) for name in sections} == {name: example().get(name) for name in sections}
+    assert report.cost["usd_per_month"] == example()["cost"]["usd_per_month"]
+    assert run.candidates == []
     assert seen == ["done"]
     assert client.plan(scenario_dict(), idempotency_key="once").id == run.id
 

@@ -37,6 +37,11 @@ class Run:
         return float(self.raw["progress_ratio"])
 
     @property
+    def candidates(self) -> list[dict[str, Any]]:
+        """What was found so far, while the run goes on; of a run from a list: nothing."""
+        return list(self.raw.get("candidates") or ())
+
+    @property
     def stage(self) -> str:
         return str(self.raw["stage"])
 

@@ -47,3 +47,8 @@ def test_the_token_is_in_no_log_line(user: User, caplog: pytest.LogCaptureFixtur
         Api(text).post("/runs", b"{")
         Api(text + "0").get("/runs")
     assert text.rpartition("_")[2] not in caplog.text
+
+
+def test_a_token_in_the_place_of_the_user_name_is_told_where_it_goes(user: User) -> None:
+    response = Api().call("GET", "/runs", headers=basic(make_token(user)[1], ""))
+    assert "password" in problem(response, 401, "not-authenticated")["detail"]

@@ -39,6 +39,38 @@ def test_one_of_the_same_name_is_replaced(api: Api) -> None:
     assert [row["value"]["usd_per_gpu_hour"] for row in rows] == [1.7]
 
 
+def test_a_replacement_holds_to_what_its_headers_allow(api: Api, user: User) -> None:
+    price = {"gpu": "H100-SXM5-80GB", "usd_per_gpu_hour": 1.9}
+    sent = {"kind": "gpu-prices", "value": price, "source": "Contract 17", "as_of": "2026-11-01"}
+    problem(api.post("/catalog/entries", sent, If_Match="*"), 412, "version-conflict")
+    made = api.post("/catalog/entries", sent, If_None_Match="*")
+    assert made.status_code == 201
+    problem(api.post("/catalog/entries", sent, If_None_Match="*"), 412, "version-conflict")
+    etag = api.get(made["Location"])["ETag"]
+    cheaper = {**sent, "value": {**price, "usd_per_gpu_hour": 1.8}}
+    assert api.post("/catalog/entries", cheaper, If_Match=etag).status_code == 200
+    problem(api.post("/catalog/entries", sent, If_Match=etag), 412, "version-conflict")
+    assert api.get(made["Location"]).json()["value"]["usd_per_gpu_hour"] == 1.8
+
+
+def test_an_entry_is_changed_where_it_stands_and_keeps_its_name(api: Api, user: User) -> None:
+    path = f"/catalog/entries/{make_entry(user).pk}"
+    change = {
+        "value": {"gpu": "H100-SXM5-80GB", "usd_per_gpu_hour": 1.5},
+        "source": "Contract 18",
+        "as_of": "2026-11-02",
+    }
+    answered = api.call("PUT", path, change, {"If-Match": api.get(path)["ETag"]})
+    assert (answered.status_code, answered.json()["source"]) == (200, "Contract 18")
+    for value, pointer in (
+        ({"gpu": "H200-SXM-141GB", "usd_per_gpu_hour": 2}, "/value"),
+        ({"gpu": "H100-SXM5-80GB", "usd_per_gpu_hour": -2}, "/value/usd_per_gpu_hour"),
+    ):
+        response = api.call("PUT", path, {**change, "value": value}, {"If-Match": "*"})
+        assert [fault["pointer"] for fault in problem(response, 422, "invalid-body")["errors"]] == [pointer]
+    assert len(api.get("/catalog/entries").json()["items"]) == 1
+
+
 def test_every_fault_of_an_entry_comes_at_once_at_its_place(api: Api) -> None:
     value = {"gpu": "Abacus", "usd_per_gpu_hour": -1}
     body = problem(keep(api, "gpu-prices", value), 422, "invalid-body")

@@ -6,6 +6,7 @@ import io
 import math
 from typing import Any
 
+import openpyxl
 import pytest
 
 from planner import planning
@@ -74,6 +75,18 @@ def test_pages_and_columns_are_the_same_as_the_table(run: Run, reader: Api) -> N
         path = page["next"]
     assert [{name: str(value) for name, value in item.items()} for item in pages] == rows
     problem(reader.get(f"/runs/{run.pk}/requests?fields=colour"), 400, "invalid-parameter")
+
+
+def test_a_workbook_holds_what_fits_into_one(run: Run, reader: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"/runs/{run.pk}/requests?format=xlsx"
+    sheet = openpyxl.load_workbook(io.BytesIO(reader.get(f"{path}&fields=request,ttft_ms").content)).active
+    rows = list(sheet.iter_rows(values_only=True))
+    assert [row for row in rows if row[0] == "request"] == [("request", "ttft_ms")]
+    count = len(table(reader.get(f"/runs/{run.pk}/requests?format=csv")))
+    assert rows[-1][0] == count - 1
+    monkeypatch.setattr("planner.api.views.run_requests.MAX_XLSX_CELLS", 2 * count)
+    assert reader.get(f"{path}&fields=request,ttft_ms").status_code == 200
+    assert "fields" in problem(reader.get(path), 413, "too-many-rows")["detail"]
 
 
 def test_a_reader_of_the_stream_knows_when_nothing_changed(run: Run, reader: Api) -> None:
