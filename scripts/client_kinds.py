@@ -18,6 +18,8 @@ DOCUMENT = ROOT / "planner" / "api" / "openapi.json"
 OUT = ROOT / "clients" / "python" / "staircase_client" / "kinds.py"
 AS_CLASSES = {"Report", "Estimate", "EstimateCells", "RunDetail", "RunSummary", "RunPage"}
 """What the client wraps in classes of its own, or hands on as it is."""
+WRAPPED = {"verdict", "recommended", "candidates"}
+"""Sections that `Report` has properties of its own for."""
 HEAD = '''"""What the API answers, as types. Made by scripts/client_kinds.py from the OpenAPI document; not edited."""
 
 from __future__ import annotations
@@ -34,7 +36,18 @@ def text_of(document: dict[str, Any]) -> str:
     """The module."""
     schemas = document["components"]["schemas"]
     parts = [_kind(name, schemas[name]) for name in sorted(_answered(document))]
-    return HEAD + "\n\n".join(parts)
+    return HEAD + "\n\n".join([*parts, _sections(schemas["Report"])])
+
+
+def _sections(report: dict[str, Any]) -> str:
+    """A property for each section of a report that the client does not wrap itself."""
+    about = "The sections of a report, as the documentation names them; None where an older server has none."
+    text = f'class ReportSections:\n    """{about}"""\n\n    raw: dict[str, Any]\n'
+    for name, part in report["properties"].items():
+        if name not in WRAPPED:
+            text += f'\n    @property\n    def {name}(self) -> Any:\n        """{part["description"]}"""\n'
+            text += f'        return self.raw.get("{name}")\n'
+    return text
 
 
 def _answered(document: dict[str, Any]) -> set[str]:

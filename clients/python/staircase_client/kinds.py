@@ -42,6 +42,40 @@ class CalculationAnswer(TypedDict):
     result: dict[str, Any]
 
 
+class CalibrationDetail(TypedDict):
+    """A calibration with its factors, and every figure before and after."""
+
+    id: str
+    model: str
+    weight_dtype: str
+    gpu: str
+    engine: str
+    number: int
+    state: str
+    in_use: bool
+    created_at: str
+    link: str
+    sources: list[dict[str, Any]]
+    calibration: dict[str, Any] | None
+    told: dict[str, Any] | None
+    failure: str
+
+
+class CalibrationSummary(TypedDict):
+    """A calibration as lists show it."""
+
+    id: str
+    model: str
+    weight_dtype: str
+    gpu: str
+    engine: str
+    number: int
+    state: str
+    in_use: bool
+    created_at: str
+    link: str
+
+
 class CommentSummary(TypedDict):
     """What someone said."""
 
@@ -219,6 +253,59 @@ class LinkSummary(TypedDict):
     created_at: str
     expires_at: str | None
     last_used_at: str | None
+
+
+class MeasurementDetail(TypedDict):
+    """A measurement with what was read, and what was predicted."""
+
+    id: str
+    name: str
+    format: str
+    model: str
+    weight_dtype: str
+    gpu: str
+    engine: str
+    measured_on: str
+    runs: int
+    digest: str
+    state: str
+    outside: int | None
+    created_at: str
+    link: str
+    deployment: dict[str, Any]
+    measurement: dict[str, Any]
+    definitions: list[dict[str, Any]]
+    comparison: dict[str, Any] | None
+    failure: str
+
+
+class MeasurementPreview(TypedDict):
+    """What a file says, before it is kept."""
+
+    measurement: dict[str, Any]
+    definitions: list[dict[str, Any]]
+    says: dict[str, Any]
+    asked: list[str]
+    known: str | None
+
+
+class MeasurementSummary(TypedDict):
+    """A measurement as lists show it."""
+
+    id: str
+    name: str
+    format: str
+    model: str
+    weight_dtype: str
+    gpu: str
+    engine: str
+    measured_on: str
+    runs: int
+    digest: str
+    state: str
+    outside: int | None
+    created_at: str
+    link: str
 
 
 class Member(TypedDict):
@@ -510,3 +597,114 @@ class WebhookSummary(TypedDict):
     created_at: str
     last_delivery: LastDelivery | None
     link: str
+
+
+class ReportSections:
+    """The sections of a report, as the documentation names them; None where an older server has none."""
+
+    raw: dict[str, Any]
+
+    @property
+    def schema_version(self) -> Any:
+        """Version of the report's format."""
+        return self.raw.get("schema_version")
+
+    @property
+    def name(self) -> Any:
+        """The scenario's name."""
+        return self.raw.get("name")
+
+    @property
+    def precisions(self) -> Any:
+        """The cheapest fleet in each number format; empty where the scenario names one."""
+        return self.raw.get("precisions")
+
+    @property
+    def slo(self) -> Any:
+        """The targets and what is predicted for the recommended fleet."""
+        return self.raw.get("slo")
+
+    @property
+    def confirmation(self) -> Any:
+        """The recommended fleet simulated whole: its peak hour behind its router and another, and the busiest day."""
+        return self.raw.get("confirmation")
+
+    @property
+    def load(self) -> Any:
+        """Rates, utilisation, concurrency, KV use, headroom."""
+        return self.raw.get("load")
+
+    @property
+    def memory(self) -> Any:
+        """The memory subtraction, line by line in GiB."""
+        return self.raw.get("memory")
+
+    @property
+    def cost(self) -> Any:
+        """Monthly lines and USD per million tokens."""
+        return self.raw.get("cost")
+
+    @property
+    def api(self) -> Any:
+        """The bill of each hosted model for the same tokens."""
+        return self.raw.get("api")
+
+    @property
+    def owned(self) -> Any:
+        """What the GPUs that the scenario owns can take within the targets."""
+        return self.raw.get("owned")
+
+    @property
+    def break_even(self) -> Any:
+        """The cost staircase and its crossings."""
+        return self.raw.get("break_even")
+
+    @property
+    def hybrid(self) -> Any:
+        """Base load self-hosted, overflow at the API: the cheapest split."""
+        return self.raw.get("hybrid")
+
+    @property
+    def operation(self) -> Any:
+        """The same fleet by schedule, autoscaled, to zero, committed or on spot."""
+        return self.raw.get("operation")
+
+    @property
+    def horizon(self) -> Any:
+        """Both sides over the months: growth, further lines, later money, own hardware."""
+        return self.raw.get("horizon")
+
+    @property
+    def curves(self) -> Any:
+        """The recommended fleet at rising load."""
+        return self.raw.get("curves")
+
+    @property
+    def frontier(self) -> Any:
+        """Cost against TTFT and TPOT of every fleet, each with its curve and knee."""
+        return self.raw.get("frontier")
+
+    @property
+    def knobs(self) -> Any:
+        """What tokens per step and seats do to a replica's capacity."""
+        return self.raw.get("knobs")
+
+    @property
+    def sensitivity(self) -> Any:
+        """What the saving becomes when one assumption changes."""
+        return self.raw.get("sensitivity")
+
+    @property
+    def uncertainty(self) -> Any:
+        """How far predictions may be off, and on what that rests."""
+        return self.raw.get("uncertainty")
+
+    @property
+    def advice(self) -> Any:
+        """What to watch, limits, failure modes near, load-test plan, Kubernetes manifests."""
+        return self.raw.get("advice")
+
+    @property
+    def provenance(self) -> Any:
+        """Scenario, versions, seed, price dates, sources, assumptions."""
+        return self.raw.get("provenance")

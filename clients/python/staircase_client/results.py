@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from staircase_client.kinds import ReportSections
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -78,35 +80,11 @@ def _per_mtok(prices: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _section(name: str, about: str) -> property:
-    """A part of a report under its own name; None where a report of an older server has none."""
-    return property(lambda report: report.raw.get(name), doc=about)
-
-
-class Report(_Document):
+class Report(_Document, ReportSections):
     """The simulated report of a run; its sections have the names that the documentation has.
 
     `recommended` is the row of the recommended candidate; `raw["recommended"]` has its engine settings and commands.
     """
-
-    name = _section("name", "The scenario's name.")
-    slo = _section("slo", "The targets and what is predicted for the recommended fleet.")
-    load = _section("load", "Rates, utilisation, concurrency, KV use, headroom.")
-    memory = _section("memory", "The memory subtraction, line by line in GiB.")
-    cost = _section("cost", "Monthly lines and USD per million tokens.")
-    api = _section("api", "The bill of each hosted model for the same tokens.")
-    owned = _section("owned", "What the GPUs that the scenario owns can take within the targets.")
-    break_even = _section("break_even", "The cost staircase and its crossings.")
-    hybrid = _section("hybrid", "Base load self-hosted, overflow at the API: the cheapest split.")
-    operation = _section("operation", "The same fleet by schedule, autoscaled, to zero, committed or on spot.")
-    horizon = _section("horizon", "Both sides over the months.")
-    curves = _section("curves", "The recommended fleet at rising load.")
-    frontier = _section("frontier", "Cost against TTFT and TPOT of every fleet.")
-    knobs = _section("knobs", "What tokens per step and seats do to a replica's capacity.")
-    sensitivity = _section("sensitivity", "What the saving becomes when one assumption changes.")
-    uncertainty = _section("uncertainty", "How far predictions may be off, and on what that rests.")
-    advice = _section("advice", "What to watch, limits, failure modes near, load-test plan.")
-    provenance = _section("provenance", "Scenario, versions, seed, price dates, sources, assumptions.")
 
     @property
     def _best_id(self) -> str | None:
