@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -135,6 +135,24 @@ def api_bill(price: ApiPrice, traffic: ApiTraffic, *, batch: bool = False) -> Ap
         usd_per_request=_usd_per_request(card, price, traffic),
         tokens_per_month=tokens_per_month,
         usd_per_mtok_blended=total * MTOK / tokens_per_month if tokens_per_month else None,
+    )
+
+
+def joined_bill(bill: ApiBill, more: ApiBill, label: str, *, requests_per_month: Number) -> ApiBill:
+    """One bill of two: lines of the second are labelled. usd_per_request: of both, per one of requests_per_month."""
+    lines = [*bill.lines, *(replace(line, label=f"{label}: {line.label}") for line in more.lines)]
+    cents = split_to_cents([line.tokens * line.usd_per_mtok / MTOK for line in lines])
+    total = bill.exact_usd_per_month + more.exact_usd_per_month
+    tokens, requests = bill.tokens_per_month + more.tokens_per_month, exact(requests_per_month)
+    return ApiBill(
+        provider=bill.provider,
+        model=bill.model,
+        lines=tuple(replace(line, usd_per_month=usd) for line, usd in zip(lines, cents, strict=True)),
+        usd_per_month=to_cents(total),
+        exact_usd_per_month=total,
+        usd_per_request=exact(total) / requests if requests else Fraction(0),
+        tokens_per_month=tokens,
+        usd_per_mtok_blended=total * MTOK / tokens if tokens else None,
     )
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, get_args
 
+from costmodel.pricing.batch import BatchRun, BatchWork, free_hours, least_replicas, run_batch
 from costmodel.pricing.breakeven import replicas_for_peak
 from costmodel.pricing.money import Number, exact
 from costmodel.pricing.operation import (
@@ -71,6 +72,14 @@ class PaidLine:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchPart:
+    """Work with a deadline within the month. bought: replicas beyond those of the busiest hour that it asks for."""
+
+    bought: int
+    run: BatchRun
+
+
+@dataclass(frozen=True, slots=True)
 class FleetMonth:
     """What is paid in a month. serving: replicas of the busiest hour that is open; bought: with those that stand in for
     interrupted ones. outside_ratio: share of the requests that come while the fleet is closed; cold_ratio: share that
@@ -84,10 +93,16 @@ class FleetMonth:
     starts_per_month: float = 0.0
     committed: int = 0
     unused_ratio: float = 0.0
+    batch: BatchPart | None = None
 
     @property
     def usd(self) -> Fraction:
         return sum((line.usd for line in self.lines), Fraction(0))
+
+    @property
+    def late_ratio(self) -> float:
+        """Share of the work with a deadline that is not done in time."""
+        return self.batch.run.late_ratio if self.batch else 0.0
 
     @property
     def replica_hours(self) -> Fraction:
@@ -101,21 +116,42 @@ def fleet_month(
     *,
     at_most: int | None = None,
     rounding: Rounding = "exact",
+    work: BatchWork | None = None,
 ) -> FleetMonth:
     """The month of a fleet whose replicas carry `capacity_rps` each, in a week of these hourly rates.
 
     at_most: replicas that are bought at most, what is beyond them goes elsewhere. rounding: whole replicas from exact
-    rates, or from floats (far quicker, for tables). Spares are on while anything serves. Raises ValueError unless the
-    capacity is above zero.
+    rates, or from floats (far quicker, for tables). work: done in replicas that an hour does not need, and where those
+    do not do by its deadline, in more of them, but at most at_most, and none while closed: what is late goes elsewhere.
+    Spares are on while anything serves. Raises ValueError unless the capacity is above zero.
     """
     needed = _needed(rates_rps, capacity_rps, rounding)
     if terms.mode == "autoscaled" or terms.mode == "scale_to_zero":
         needed = _kept_on(terms, rates_rps, needed, capacity_rps, rounding)
     if at_most is not None:
         needed = [min(count, at_most) for count in needed]
+    part = None
+    if work is not None and any(work.replica_hours):
+        needed, part = _with_batch(terms, needed, work, at_most)
     if not any(needed):
-        return FleetMonth((), 0)
-    return _MONTHS[terms.mode](terms, rates_rps, needed)
+        return FleetMonth((), 0, batch=part)
+    return replace(_MONTHS[terms.mode](terms, rates_rps, needed), batch=part)
+
+
+def _with_batch(terms: Terms, needed: list[int], work: BatchWork, at_most: int | None) -> tuple[list[int], BatchPart]:
+    """Replicas of each hour with those that the work runs on."""
+    open_hours = None
+    if terms.mode == "business_hours":
+        open_hours = [hour in set(OPEN_HOURS) for hour in range(len(needed))]
+        needed = [count if is_open else 0 for count, is_open in zip(needed, open_hours, strict=True)]
+    replicas = least_replicas(work, needed, open_hours) if at_most is None else at_most
+    if replicas is None:
+        replicas = max(needed)
+    run = run_batch(work, free_hours(replicas, needed, open_hours))
+    busy = [count + math.ceil(used - 1e-9) for count, used in zip(needed, run.used, strict=True)]
+    if terms.mode in ("always_on", "spot"):
+        busy[0] = max(busy[0], replicas)
+    return busy, BatchPart(max(0, replicas - max(needed)), run)
 
 
 def _needed(rates_rps: Sequence[float], capacity_rps: Number, rounding: Rounding) -> list[int]:

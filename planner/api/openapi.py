@@ -62,6 +62,10 @@ REPORT_KEYS = {
     "break_even": (["object", "null"], "The cost staircase and its crossings."),
     "hybrid": (["object", "null"], "Base load self-hosted, overflow at the API: the cheapest split."),
     "operation": ("array", "The same fleet by schedule, autoscaled, to zero, committed or on spot."),
+    "batch": (
+        ["object", "null"],
+        "Requests with a deadline: what they add to the fleet, and the API's charge for them.",
+    ),
     "horizon": (["object", "null"], "Both sides over the months: growth, further lines, later money, own hardware."),
     "curves": ("array", "The recommended fleet at rising load."),
     "frontier": ("array", "Cost against TTFT and TPOT of every fleet, each with its curve and knee."),

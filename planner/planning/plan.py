@@ -8,6 +8,7 @@ from typing import Any
 
 from costmodel.pricing.money import exact
 from planner.planning.advice.section import advice_section
+from planner.planning.money.batch import batch_section
 from planner.planning.money.bills import FleetBill, Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
 from planner.planning.money.break_even import break_even_section
 from planner.planning.money.further import further_of
@@ -49,7 +50,7 @@ from planner.planning.search.constraints import constraint_reason
 from planner.planning.search.fleet import one_more
 from planner.planning.search.intervals import Sized, sized, sized_by_simulation
 from planner.planning.search.inventory import Gpu, resolve_gpus
-from planner.planning.search.options import Option, option_of, preference
+from planner.planning.search.options import Option, batch_capacity_rps, option_of, preference
 from planner.planning.search.pruning import SIMULATED_LEAST, SIMULATED_WHOLE, Order
 from planner.planning.uncertainty.section import uncertainty_section
 from planner.planning.uncertainty.sentence import sure_sentence
@@ -147,6 +148,7 @@ def _priced(job: Job, candidate: Candidate, size: Sized | None, against: Hosted 
         capacity_rps=size.capacity_rps,
         targets=job.targets,
         against=against,
+        batch_rps=batch_capacity_rps(job, candidate),
     )
     reason = constraint_reason(
         job.scenario, candidate.gpu, candidate.gpus_per_replica, size.serving, size.capacity_rps, bill
@@ -219,6 +221,7 @@ def _without_fleet(
         "break_even": None,
         "hybrid": None,
         "operation": [],
+        "batch": None,
         "horizon": None,
         "curves": [],
         "frontier": [],
@@ -277,11 +280,14 @@ def _with_fleet(
         load, candidate, size.serving, bill, against, further=further_of(scenario), split=split,
         split_ratio=None if turns is None else 1 - turns,
     )  # fmt: skip
+    batch = batch_section(job, bill, against)
     otherwise = operation_sentence(operation, said["choice"])
     gone, formats = withdrawn_sentence(hosted), precision_sentence(candidate, job.model.native_weight_dtype)
     sure = sure_sentence(unsure["replicas"], size.serving)
     return _common(job, hosted, answers, candidate.id) | {
-        "verdict": with_detail(said, billing_sentence(bill), formats, gone, otherwise, sure),
+        "verdict": with_detail(
+            said, billing_sentence(bill), "" if batch is None else batch["sentence"], formats, gone, otherwise, sure
+        ),
         "recommended": _recommended(scenario, size, bill),
         "slo": slo_rows(size),
         "confirmation": confirmation_section(job, size, hour),
@@ -291,6 +297,7 @@ def _with_fleet(
         "break_even": break_even_section(scenario, load, bill, hosted),
         "hybrid": hybrid_section(split),
         "operation": operation,
+        "batch": batch,
         "horizon": horizon_section(job, size, bill, against),
         "curves": curve_rows(job, size),
         "frontier": frontier_rows(job, [(a.size, a.bill) for a in answers if a.size and a.bill]),

@@ -49,6 +49,7 @@ class ReportView:
     confidence: confidence.Confidence | None
     operation: Table | None
     hybrid: Chart | None
+    batch: str
     owned: Table | None
     sources: Table | None
     listings: Table | None
@@ -108,6 +109,7 @@ def report_view(report: Report, today: date) -> ReportView:
         confidence=confidence.confidence(report),
         operation=operation.operation_table(report),
         hybrid=operation.hybrid_chart(report),
+        batch=tidy((report.get("batch") or {}).get("sentence", "")),
         owned=operation.owned_table(report),
         sources=evidence.sources_table(report, today),
         listings=evidence.listings_table(report, today),

@@ -10,7 +10,7 @@ SMALL = changed("hardware", {"gpus": ["H200-SXM-141GB"], "tensor_parallel": [1]}
 SECTIONS = {
     "schema_version", "name", "verdict", "recommended", "candidates", "slo", "load", "memory", "cost", "api",
     "break_even", "curves", "sensitivity", "uncertainty", "provenance", "owned", "hybrid",
-    "operation", "horizon", "advice", "frontier", "knobs", "precisions", "confirmation",
+    "operation", "horizon", "advice", "frontier", "knobs", "precisions", "confirmation", "batch",
 }  # fmt: skip
 
 

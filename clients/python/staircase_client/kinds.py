@@ -670,6 +670,11 @@ class ReportSections:
         return self.raw.get("operation")
 
     @property
+    def batch(self) -> Any:
+        """Requests with a deadline: what they add to the fleet, and the API's charge for them."""
+        return self.raw.get("batch")
+
+    @property
     def horizon(self) -> Any:
         """Both sides over the months: growth, further lines, later money, own hardware."""
         return self.raw.get("horizon")

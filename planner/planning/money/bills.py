@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from costmodel.pricing.api_bill import ApiBill, ApiTraffic, api_bill, api_traffic
+from costmodel.pricing.api_bill import ApiBill, ApiTraffic, api_bill, api_traffic, joined_bill
 from costmodel.pricing.api_rates import ApiPrice
+from costmodel.pricing.batch import BatchWork, work_of
 from costmodel.pricing.money import exact, to_decimal
 from costmodel.pricing.selfhost_cost import (
     CostIdentity,
@@ -23,25 +24,27 @@ from costmodel.pricing.selfhost_cost import (
     self_host_cost,
 )
 from costmodel.pricing.terms import BillingMode, FleetMonth
-from planner.planning.money.running import Running, running_in, spot_ratio
+from planner.planning.money.running import Running, billing_modes, running_in, spot_ratio
 from planner.planning.report.names import counted
 from planner.planning.report.plain import usd, usd_per_mtok
 from planner.planning.schema import Scenario
 from planner.planning.search.inventory import Gpu, resolve_api
 from planner.planning.search.targets import Target, Targets
 from planner.planning.traffic.lengths import IntArray
-from planner.planning.traffic.load import Load
+from planner.planning.traffic.load import BatchLoad, Load
 
 SECONDS_PER_HOUR = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A month of the load: requests, and whole tokens in and out."""
+    """A month of the load: requests, and whole tokens in and out, those with a deadline included. batch_requests: of
+    these."""
 
     requests: Fraction
     input: int
     output: int
+    batch_requests: Fraction = Fraction(0)
 
     @property
     def total(self) -> int:
@@ -54,7 +57,17 @@ def monthly_tokens(load: Load, hours_per_month: float) -> Tokens:
     count = len(load.mix.prompt_tokens)
     total_in = round(int(load.mix.prompt_tokens.sum()) * requests / count)
     total_out = round(int(load.mix.output_tokens.sum()) * requests / count)
-    return Tokens(requests, total_in, total_out)
+    if load.batch is None:
+        return Tokens(requests, total_in, total_out)
+    mix, more = load.batch.mix, batch_requests_per_month(load.batch, hours_per_month)
+    total_in += round(int(mix.prompt_tokens.sum()) * more / len(mix.prompt_tokens))
+    total_out += round(int(mix.output_tokens.sum()) * more / len(mix.prompt_tokens))
+    return Tokens(requests, total_in, total_out, more)
+
+
+def batch_requests_per_month(batch: BatchLoad, hours_per_month: float) -> Fraction:
+    """Those of a week, as many weeks as the month has hours for."""
+    return exact(batch.requests_per_week) * exact(hours_per_month) / len(batch.week_requests)
 
 
 def slo_capacity_rps(capacity_rps: float, peak_rps: float, serving: int) -> float:
@@ -119,10 +132,15 @@ class Servings(Protocol):
 
 def fleet_bill(
     scenario: Scenario, gpu: Gpu, load: Load, size: Servings, *, gpus_per_replica: int, capacity_rps: float,
-    targets: Targets, against: Hosted | None,
+    targets: Targets, against: Hosted | None, batch_rps: float | None = None,
 ) -> FleetBill:  # fmt: skip
-    """The month of the serving replicas and the scenario's spares, in the scenario's billing mode."""
-    running, month, meets = _billed(scenario, gpu, load, gpus_per_replica, capacity_rps, targets, against)
+    """The month of the serving replicas and the scenario's spares, in the scenario's billing mode. batch_rps: requests
+    with a deadline that a replica does when it has nothing else to do."""
+    work = None
+    if load.batch is not None and batch_rps:
+        per_hour = batch_rps * SECONDS_PER_HOUR
+        work = work_of(load.batch.week_requests, per_hour, load.batch.deadline_hours)
+    running, month, meets = _billed(scenario, gpu, load, gpus_per_replica, capacity_rps, targets, against, work)
     tokens = monthly_tokens(load, scenario.billing.hours_per_month)
     spare = running.terms.spare_replicas
     tokens_per_request = exact(load.mix.prompt_tokens_mean) + exact(load.mix.output_tokens_mean)
@@ -133,7 +151,7 @@ def fleet_bill(
         replicas=size.serving + spare,
         tokens_per_month=tokens.total if always else tokens.total * (1 - exact(month.outside_ratio)),
         hours_per_month=scenario.billing.hours_per_month,
-        paid_replica_hours=None if always or not paid else paid,
+        paid_replica_hours=paid or None,
     )
     return FleetBill(
         cost=_cost(running, month, gpus_per_replica, tokens, identity),
@@ -150,15 +168,23 @@ def fleet_bill(
 
 def _billed(
     scenario: Scenario, gpu: Gpu, load: Load, gpus_per_replica: int, capacity_rps: float, targets: Targets,
-    against: Hosted | None,
+    against: Hosted | None, work: BatchWork | None,
 ) -> tuple[Running, FleetMonth, bool]:  # fmt: skip
     """The mode that bills the plan: the scenario's, or of those allowed the cheapest that keeps the targets (always on
     where none does)."""
-    api_usd = None if against is None else exact(against.bill.exact_usd_per_month)
+    api_usd = None if against is None else against.live_usd
 
     def tried(mode: BillingMode) -> tuple[Running, FleetMonth, bool]:
         running = running_in(
-            mode, scenario, gpu, load, gpus_per_replica=gpus_per_replica, capacity_rps=capacity_rps, api_usd=api_usd
+            mode,
+            scenario,
+            gpu,
+            load,
+            gpus_per_replica=gpus_per_replica,
+            capacity_rps=capacity_rps,
+            api_usd=api_usd,
+            work=work,
+            batch_api_usd=Fraction(0) if against is None else against.batch_usd,
         )
         month = running.month()
         return running, month, keeps_targets(running, month, targets)
@@ -166,9 +192,7 @@ def _billed(
     if scenario.billing.mode != "cheapest":
         return tried(scenario.billing.mode)
     known = [
-        tried(mode)
-        for mode in scenario.billing.allowed_modes
-        if mode != "spot" or spot_ratio(scenario, gpu) is not None
+        tried(mode) for mode in billing_modes(scenario)[:-1] if mode != "spot" or spot_ratio(scenario, gpu) is not None
     ]
     keeping = [found for found in known if found[2]]
     if not keeping:
@@ -179,7 +203,8 @@ def _billed(
 def keeps_targets(running: Running, month: FleetMonth, targets: Targets) -> bool:
     """Whether every request of the week finds the capacity that it needs. Interruptible replicas may be lost several at
     once; who waits for a start misses a target of time to an answer; outside its hours a fleet serves nobody."""
-    if running.terms.mode == "spot" or (month.outside_ratio and running.api_usd is None):
+    left = month.outside_ratio or month.late_ratio
+    if running.terms.mode == "spot" or (left and running.api_usd is None):
         return False
     return month.cold_ratio <= min((may_miss(target) for target in targets.all), default=1.0)
 
@@ -207,11 +232,12 @@ def _cost(
             output_tokens_per_month=tokens.output,
             busy_ratio=busy,
         )
-    elsewhere, share = running.outside_usd(month), to_decimal(exact(month.outside_ratio))
+    elsewhere = running.outside_usd(month)
     outside = None
     if elsewhere:
         assert running.api_usd is not None
-        outside = CostLine("API while closed", share, "of the API's month", to_decimal(running.api_usd),
+        whole = running.api_usd + running.batch_api_usd
+        outside = CostLine("API while closed", to_decimal(elsewhere / whole), "of the API's month", to_decimal(whole),
                            to_decimal(elsewhere), "requests outside the hours")  # fmt: skip
     return hour_lines_cost(
         [
@@ -243,14 +269,30 @@ def _end(running: Running, price: Decimal, gpu: Gpu, capacity_rps: float) -> Fra
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """One API: its price and the month's bill. cached: whether the shared prefix is billed as cached input."""
+    """One API: its price and the month's bill. cached: whether the shared prefix is billed as cached input. live: the
+    bill without requests that have a deadline, whose part is at batch rates where the API lists any."""
 
     price: ApiPrice
     bill: ApiBill
     cached: bool
+    live: ApiBill | None = None
+
+    @property
+    def live_bill(self) -> ApiBill:
+        return self.bill if self.live is None else self.live
+
+    @property
+    def live_usd(self) -> Fraction:
+        return exact(self.live_bill.exact_usd_per_month)
+
+    @property
+    def batch_usd(self) -> Fraction:
+        return exact(self.bill.exact_usd_per_month) - self.live_usd
 
     def as_dict(self) -> dict[str, Any]:
         notes = list(self.price.notes)
+        if self.live is not None and self.price.batch is None:
+            notes.insert(0, "no batch price is listed: requests with a deadline at the standard rates")
         if self.cached:
             notes.insert(0, "assumes that every shared prefix is read from the provider's cache")
         return {
@@ -283,8 +325,22 @@ def hosted_bills(scenario: Scenario, load: Load) -> tuple[Hosted, ...]:
         cached = load.mix.shares_prefixes and price.standard.rates.cached_read_usd_per_mtok is not None
         bill = api_bill(price, hosted_traffic(scenario, load, tokens.requests, cached=cached))
         sent = 1 + exact(scenario.costs.api_retry_ratio)
-        out.append(Hosted(price, replace(bill, usd_per_request=bill.usd_per_request * sent), cached))
+        live = replace(bill, usd_per_request=bill.usd_per_request * sent)
+        if load.batch is None:
+            out.append(Hosted(price, live, cached))
+            continue
+        traffic = _batch_traffic(scenario, load.batch, tokens.batch_requests * sent)
+        more = api_bill(price, traffic, batch=price.batch is not None)
+        label = "Batch" if price.batch is not None else "With a deadline"
+        out.append(Hosted(price, joined_bill(live, more, label, requests_per_month=tokens.requests), cached, live))
     return tuple(out)
+
+
+def _batch_traffic(scenario: Scenario, batch: BatchLoad, requests_per_month: Fraction) -> ApiTraffic:
+    ratio, mix = scenario.costs.api_token_ratio, batch.mix
+    return api_traffic(
+        _counted(mix.prompt_tokens, ratio), _counted(mix.output_tokens, ratio), requests_per_month=requests_per_month
+    )
 
 
 def hosted_traffic(

@@ -29,7 +29,7 @@ def break_even_against(
 ) -> BreakEven:
     """Every volume at which the cheaper side changes, in the shape of the scenario's week and its billing mode."""
     running = bill.running
-    if running.terms.mode == "always_on":
+    if _whole_stairs(running):
         return break_even(stairs_of(scenario, load, bill), api.bill.usd_per_request)
     pieces = pieces_of(_month_of(load, running), _edges(load, running, edges_shown))
     return _against_pieces(scenario, load, running, pieces, api)
@@ -50,7 +50,7 @@ def stairs_of(scenario: Scenario, load: Load, bill: FleetBill) -> Staircase:
 def break_even_section(scenario: Scenario, load: Load, bill: FleetBill, hosted: tuple[Hosted, ...]) -> dict[str, Any]:
     """The `break_even` part of the report."""
     running = bill.running
-    if running.terms.mode == "always_on":
+    if _whole_stairs(running):
         points, found = _always_on(load, stairs_of(scenario, load, bill), hosted)
     else:
         pieces = pieces_of(_month_of(load, running), _edges(load, running, EDGES))
@@ -82,8 +82,18 @@ def _always_on(load: Load, stairs: Staircase, hosted: tuple[Hosted, ...]) -> tup
     return points, found
 
 
+def _whole_stairs(running: Running) -> bool:
+    """Whether the month is a number of replicas times a replica's month."""
+    return running.terms.mode == "always_on" and running.work is None
+
+
 def _tokens_per_request(load: Load) -> Fraction:
-    return exact(load.mix.prompt_tokens_mean) + exact(load.mix.output_tokens_mean)
+    """With those of the requests with a deadline that come beside it."""
+    live, batch = exact(load.mix.prompt_tokens_mean) + exact(load.mix.output_tokens_mean), load.batch
+    if batch is None:
+        return live
+    each = exact(batch.requests_per_week) / (exact(load.mean_rps) * 3600 * len(batch.week_requests))
+    return live + each * (exact(batch.mix.prompt_tokens_mean) + exact(batch.mix.output_tokens_mean))
 
 
 def _month_of(load: Load, running: Running) -> Callable[[float], float]:
@@ -96,10 +106,11 @@ def _month_of(load: Load, running: Running) -> Callable[[float], float]:
 
 
 def _edges(load: Load, running: Running, most: int) -> list[float]:
-    """Mean rates at which an hour of the week needs a replica more, the first `most` of them; to zero, an even grid, as
-    its month bends. Beyond the load by half at least."""
+    """Mean rates at which an hour of the week needs a replica more, the first `most` of them; to zero and
+    with batch work an even grid, as the month bends or steps elsewhere. Beyond the load by half at least."""
     week, capacity = np.array(running.rates_rps) / load.mean_rps, float(running.capacity_rps)
-    if running.terms.mode == "scale_to_zero":
+    if running.terms.mode == "scale_to_zero" or running.work is not None:
+        most = min(most, EDGES // 2)
         far = max(SHOWN_BEYOND_LOAD * load.mean_rps, 2 * capacity / float(week.max()))
         return [far * place / most for place in range(1, most + 1)]
     levels = np.unique(np.round(week[week > 0], 12))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -122,19 +122,31 @@ def _points(
 ) -> tuple[HybridPoint, ...]:  # fmt: skip
     hours = scenario.billing.hours_per_month
     capacity = running.capacity_rps if capacity_rps is None else capacity_rps
-    requests, usd_per_request = monthly_tokens(load, hours).requests, against.bill.usd_per_request
+    requests, usd_per_request = monthly_tokens(load, hours).requests, against.live_bill.usd_per_request
     closed = () if running.terms.mode != "business_hours" else sorted(set(range(168)) - set(OPEN_HOURS))
 
     def month_usd(count: int) -> Fraction:
-        if running.terms.mode == "always_on":
+        if running.terms.mode == "always_on" or not count:
             return count * running.terms.usd_per_replica_hour * running.terms.hours_per_month
         return running.month(capacity_rps=capacity, spares=0, at_most=count).usd
 
     def priced(counts: Iterable[int]) -> tuple[HybridPoint, ...]:
-        return hybrid_points(
+        found = hybrid_points(
             running.rates_rps, capacity_rps=capacity, month_usd=month_usd, usd_per_request=usd_per_request,
             requests_per_month=requests, replicas=sorted(set(counts)), closed_hours=closed,
         )  # fmt: skip
+        if running.work is None:
+            return found
+        return tuple(
+            replace(point, api_usd=point.api_usd + late(point.replicas) * against.batch_usd) for point in found
+        )
+
+    def late(count: int) -> Fraction:
+        """Share of the requests with a deadline that so many replicas do not do in time: the API's too."""
+        if not count:
+            return Fraction(1)
+        part = running.month(capacity_rps=capacity, spares=0, at_most=count).batch
+        return exact(part.run.late_ratio) if part else Fraction(0)
 
     most = most_replicas(running.rates_rps, capacity)
     stride = -(-most // POINTS_PRICED) or 1

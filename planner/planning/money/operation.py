@@ -41,7 +41,8 @@ def _in_mode(job: Job, size: Sized, bill: FleetBill, mode: BillingMode) -> Runni
     candidate = size.candidate
     return running_in(
         mode, job.scenario, candidate.gpu, job.load, gpus_per_replica=candidate.gpus_per_replica,
-        capacity_rps=size.capacity_rps, api_usd=bill.running.api_usd,
+        capacity_rps=size.capacity_rps, api_usd=bill.running.api_usd, work=bill.running.work,
+        batch_api_usd=bill.running.batch_api_usd,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from statistics import median
 
+from costmodel.pricing.batch import BatchWork
 from costmodel.pricing.money import Number, exact
 from costmodel.pricing.terms import BillingMode, FleetMonth, Rounding, Terms, fleet_month
 from planner.planning.schema import Scenario
@@ -38,12 +39,16 @@ WORDS: dict[BillingMode, str] = {
 @dataclass(frozen=True, slots=True, eq=False)
 class Running:
     """A fleet under terms in a week. capacity_rps: of one replica. api_usd: what an API would charge a month for the
-    whole load; it bills what comes while the fleet is closed. None: such requests are not served."""
+    whole load; it bills what comes while the fleet is closed. None: such requests are not served. batch_api_usd: for
+    all requests with a deadline, of which it bills what closed hours make late. work: with a
+    deadline, beside the load; it grows with load and shrinks with capacity as the load's own replicas do."""
 
     terms: Terms
     rates_rps: tuple[float, ...]
     capacity_rps: float
     api_usd: Fraction | None = None
+    work: BatchWork | None = None
+    batch_api_usd: Fraction = Fraction(0)
 
     def month(
         self,
@@ -59,11 +64,14 @@ class Running:
         ratio = exact(load_ratio)
         capacity = exact(self.capacity_rps if capacity_rps is None else capacity_rps)
         rates = self.rates_rps
+        work = self.work
+        if work is not None:
+            work = work.scaled(float(ratio * exact(self.capacity_rps) / capacity))
         if terms.mode == "scale_to_zero":  # the only one in which gaps between requests count
             rates = tuple(rate * float(ratio) for rate in rates)
         else:
             capacity = capacity / ratio
-        return fleet_month(terms, rates, capacity, at_most=at_most, rounding=rounding)
+        return fleet_month(terms, rates, capacity, at_most=at_most, rounding=rounding, work=work)
 
     def usd(
         self,
@@ -80,7 +88,7 @@ class Running:
 
     def outside_usd(self, month: FleetMonth) -> Fraction:
         """The API's part of the month at the present load."""
-        return exact(month.outside_ratio) * (self.api_usd or 0)
+        return exact(month.outside_ratio) * (self.api_usd or 0) + exact(month.late_ratio) * self.batch_api_usd
 
     def usd_of(self, serving: int, *, spares: int | None = None) -> Fraction:
         """The month when so many replicas are needed in the busiest hour for the same load."""
@@ -89,7 +97,7 @@ class Running:
 
 def running_in(
     mode: BillingMode, scenario: Scenario, gpu: Gpu, load: Load, *, gpus_per_replica: int, capacity_rps: float,
-    api_usd: Fraction | None,
+    api_usd: Fraction | None, work: BatchWork | None = None, batch_api_usd: Fraction = Fraction(0),
 ) -> Running:  # fmt: skip
     """The fleet in one mode. Interruptible hours of a GPU without such a price count in full: see `spot_ratio`."""
     billing = scenario.billing
@@ -108,13 +116,16 @@ def running_in(
         idle_s=billing.idle_s,
         interruptions_per_hour=billing.spot_interruptions_per_hour,
     )
-    return Running(terms, week_of(load), capacity_rps, api_usd)
+    return Running(terms, week_of(load), capacity_rps, api_usd, work, batch_api_usd)
 
 
 def billing_modes(scenario: Scenario) -> tuple[BillingMode, ...]:
     """Modes by which the plan may be billed: the scenario's, or those among which the cheapest is taken."""
     billing = scenario.billing
-    return (*billing.allowed_modes, "always_on") if billing.mode == "cheapest" else (billing.mode,)
+    if billing.mode != "cheapest":
+        return (billing.mode,)
+    idle = scenario.traffic.batch is None  # work with a deadline leaves no replica idle to be switched off
+    return (*(mode for mode in billing.allowed_modes if idle or mode != "scale_to_zero"), "always_on")
 
 
 def week_of(load: Load) -> tuple[float, ...]:

@@ -107,7 +107,8 @@ def _output(base: Base) -> Row:
         grows = max(1.0, then / now) if ratio < 1 else min(1.0, then / now)
         fleet_usd = base.running.usd(capacity_rps=base.capacity_rps * grows)
         traffic = hosted_traffic(base.scenario, base.load, tokens.requests, cached=base.api.cached, output_ratio=ratio)
-        return exact(api_bill(base.api.price, traffic).exact_usd_per_month) - fleet_usd
+        live_usd = exact(api_bill(base.api.price, traffic).exact_usd_per_month)
+        return live_usd + base.api.batch_usd - fleet_usd
 
     return ("Output length", "−20 %", "+20 %", saving(1 - STEP), saving(1 + STEP))
 

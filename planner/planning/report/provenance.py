@@ -193,6 +193,7 @@ def shared_assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str
             "Spare replicas", str(scenario.billing.spare_replicas), "scenario; paid, not counted on for the targets"
         ),
         _assumed("Billing", scenario.billing.mode.replace("_", " "), "scenario; what the plan's month is billed by"),
+        *_batch_rows(job),
         _assumed("Dealing to replicas", "round robin", "a router that looks at queues or prefixes does better"),
         _assumed("Targets", "judged in the peak hour, with the serving replicas only", "spares may be down"),
         _token_ratio(scenario.costs.api_token_ratio),
@@ -230,6 +231,17 @@ def _calibration_row(own: Calibration) -> dict[str, str]:
         f"calibration {own.number}: {', '.join(changed) or 'the shipped constants'}",
         f"{own.runs} measured runs of your own, {days}; shipped constants as prior",
     )
+
+
+def _batch_rows(job: Job) -> list[dict[str, str]]:
+    batch = job.load.batch
+    if batch is None:
+        return []
+    value = (
+        f"{batch.requests_per_week / 7:,.0f} a day of {batch.mix.prompt_tokens_mean:,.0f} and "
+        f"{batch.mix.output_tokens_mean:,.0f} tokens, done within {batch.deadline_hours} hours"
+    )
+    return [_assumed("Requests that may wait", value, "scenario; on whole replicas that an hour does not need")]
 
 
 def _token_ratio(ratio: float) -> dict[str, str]:

@@ -117,6 +117,8 @@ def _operation(report: Report) -> Iterator[str]:
         doubt = "" if row["meets_targets"] else "; misses the targets at times"
         rows.append((row["label"], _money(row["usd_per_month"]), row["basis"] + doubt))
     yield from _table(rows)
+    if report["batch"] is not None:
+        yield report["batch"]["sentence"]
     if report["hybrid"] is not None:
         yield report["hybrid"]["sentence"]
 

@@ -180,6 +180,12 @@ def _prefix(data: dict[str, Any]) -> Found:
             )  # fmt: skip
 
 
+def _batch(data: dict[str, Any]) -> Found:
+    if part(data, "traffic", "batch") is not None and part(data, "billing", "mode") == "scale_to_zero":
+        detail = "Requests with a deadline keep replicas awake; choose another billing mode."
+        yield FieldError("conflict", "/billing/mode", "scale_to_zero", "another mode with traffic.batch", detail)
+
+
 def _slo(data: dict[str, Any]) -> Found:
     slo = data.get("slo")
     if not isinstance(slo, dict):
@@ -333,6 +339,7 @@ CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
     _shape,
     _lengths,
     _prefix,
+    _batch,
     _slo,
     _calibrations,
 )

@@ -130,6 +130,26 @@ class Users(Part):
     )
 
 
+class Batch(Part):
+    """Requests that may wait: they fill the hours in which the fleet has replicas to spare before they buy any."""
+
+    requests_per_day: Annotated[float, Range(0, 1e9, "requests/day", above=True)] = Field(
+        description="Requests with a deadline, a day, every day."
+    )
+    deadline_hours: Annotated[int, Range(1, 168, "h")] = Field(
+        24, description="Each is done so many hours after the one it came in; providers' batch APIs promise 24."
+    )
+    submitted_at_hour: Annotated[int, Range(0, 23, "o'clock")] | None = Field(
+        None, description="Hour of the day in which all of them come; left out: evenly over the day."
+    )
+    prompt_tokens_mean: Annotated[float, Range(1, 10_000_000, "tokens")] | None = Field(
+        None, description="Mean prompt; left out: as the other requests'. Their spread is taken over."
+    )
+    output_tokens_mean: Annotated[float, Range(1, 10_000_000, "tokens")] | None = Field(
+        None, description="Mean output; left out: as the other requests'."
+    )
+
+
 class Traffic(Part):
     """One class of requests. Exactly one of arrival, trace and users."""
 
@@ -142,3 +162,4 @@ class Traffic(Part):
     )
     output_tokens: Lengths | None = Field(None, description="Tokens generated per request, reasoning included.")
     prefix: Prefix = Field(NoPrefix(kind="none"), description="What prompts have in common.")
+    batch: Batch | None = Field(None, description="Requests that may wait, beside those with latency targets.")

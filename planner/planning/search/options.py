@@ -19,6 +19,7 @@ from planner.planning.search.feasibility import missed_alone_reason, no_rate_rea
 from planner.planning.search.fleet import MAX_REPLICAS
 from planner.planning.search.inventory import Gpu
 from planner.planning.search.precisions import BITS
+from planner.planning.search.replica import batch_rps
 from planner.planning.search.replica_rates import ReplicaRates, replica_rates
 
 SIMULATED_RATIO = (0.73, 0.9, 1.15)
@@ -77,6 +78,7 @@ def option_of(job: Job, candidate: Candidate, against: Hosted | None) -> Option:
         capacity_rps=size.mid_rps,
         targets=job.targets,
         against=against,
+        batch_rps=batch_capacity_rps(job, candidate),
     )
     reason = constraint_reason(
         job.scenario, candidate.gpu, candidate.gpus_per_replica, size.serving, size.mid_rps, bill
@@ -84,6 +86,13 @@ def option_of(job: Job, candidate: Candidate, against: Hosted | None) -> Option:
     if reason is not None:
         return Option(replace(candidate, reason=reason), form, capacity)
     return Option(candidate, form, capacity, size, bill, coverage_of(deployment))
+
+
+def batch_capacity_rps(job: Job, candidate: Candidate) -> float | None:
+    """Requests with a deadline that a replica does when idle; None where the scenario has none."""
+    if job.load.batch is None or candidate.replica is None:
+        return None
+    return batch_rps(candidate.replica, job.load.batch.mix)
 
 
 def _size(job: Job, rates: ReplicaRates) -> Size:

@@ -21,6 +21,8 @@ FloatArray = npt.NDArray[np.float64]
 LEAST_BLOCK_TOKENS = 16
 LEAST_SEATS = 0.05
 SEATS_TRIED = 512
+BATCH_RATIO = 0.9
+"""What filling and draining a batch costs, and a margin; a test simulates it."""
 LONE_GAP_PS = 3_700 * 10**12
 """Above the largest target, an hour."""
 LONE_REQUESTS = 600
@@ -188,3 +190,9 @@ def lone_stream(load: Load, count: int = LONE_REQUESTS) -> Workload:
         prefix_group=np.zeros(count, np.int64) if mix.prefix_tokens else None,
         prefix_tokens=np.minimum(mix.prefix_tokens, mix.prompt_tokens[places]) if mix.prefix_tokens else None,
     )
+
+
+def batch_rps(replica: Replica, mix: Mix) -> float:
+    """Requests a second of a replica that has nothing else to do and no latency to keep: BATCH_RATIO of the closed
+    form's saturation."""
+    return BATCH_RATIO * estimate(replica, mix, None).saturation_rps

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from costmodel import token_time_mean_context
 from planner.planning.schema import Scenario
 from planner.planning.schema.lengths import Lengths
-from planner.planning.schema.traffic import Constant, Gamma, SharedPrefix, Traffic
+from planner.planning.schema.traffic import Batch, Constant, Gamma, SharedPrefix, Traffic
 from planner.planning.schema.traffic import Trace as TraceField
 from planner.planning.traffic.block_cache import cached_ratio
 from planner.planning.traffic.lengths import IntArray, ordered_lengths
@@ -113,6 +113,19 @@ class ChainStep:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class BatchLoad:
+    """Requests with a deadline: how many arrive in each hour of the week, and a sample of them."""
+
+    week_requests: npt.NDArray[np.float64]
+    mix: Mix
+    deadline_hours: int
+
+    @property
+    def requests_per_week(self) -> float:
+        return float(self.week_requests.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Load:
     """Rates in requests per second: mean over the week, busiest hour, and every hour of the week from Monday 0:00.
 
@@ -131,6 +144,7 @@ class Load:
     error_ratio: float
     seed: int
     chain: tuple[ChainStep, ...]
+    batch: BatchLoad | None = None
 
     @property
     def is_trace(self) -> bool:
@@ -139,7 +153,11 @@ class Load:
     def scaled(self, ratio: float) -> Load:
         """The same week at so many times its rates."""
         return replace(
-            self, mean_rps=self.mean_rps * ratio, peak_rps=self.peak_rps * ratio, week_rps=self.week_rps * ratio
+            self,
+            mean_rps=self.mean_rps * ratio,
+            peak_rps=self.peak_rps * ratio,
+            week_rps=self.week_rps * ratio,
+            batch=self.batch and replace(self.batch, week_requests=self.batch.week_requests * ratio),
         )
 
 
@@ -175,7 +193,22 @@ def scenario_load(scenario: Scenario, max_model_len: int) -> Load:
         error_ratio=0.0 if trace is None else trace.error_ratio,
         seed=scenario.seed,
         chain=chain,
+        batch=None if traffic.batch is None else _batch_load(traffic.batch, mix, max_model_len),
     )
+
+
+def _batch_load(batch: Batch, mix: Mix, max_model_len: int) -> BatchLoad:
+    """The mix of the other requests stretched to the means of these; nothing of their prompts is shared."""
+    stretched = replace(mix, prefix_tokens=0, prefix_groups=0, recorded=None).stretched(
+        prompt_ratio=(batch.prompt_tokens_mean or mix.prompt_tokens_mean) / mix.prompt_tokens_mean,
+        output_ratio=(batch.output_tokens_mean or mix.output_tokens_mean) / mix.output_tokens_mean,
+    )
+    prompt = np.minimum(stretched.prompt_tokens, max_model_len - 1)
+    output = np.minimum(stretched.output_tokens, max_model_len - prompt)
+    day = np.full(24, batch.requests_per_day / 24)
+    if batch.submitted_at_hour is not None:
+        day = np.where(np.arange(24) == batch.submitted_at_hour, batch.requests_per_day, 0.0)
+    return BatchLoad(np.tile(day, 7), Mix(prompt, output, 0, 0, 0.0), batch.deadline_hours)
 
 
 def replica_stream(load: Load, rate_rps: float, count: int, *, replicas: int = 1, replica: int = 0) -> Workload:

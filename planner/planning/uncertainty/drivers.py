@@ -22,6 +22,8 @@ from planner.planning.uncertainty.spread import CERTAIN, Spread, from_quartiles,
 GRID = 5
 FARTHEST_LOG = 3.0
 MONTHS_TABULATED = 301
+FEWER = 121
+"""With batch work, whose week is run through for each."""
 LEAST_RATIO = 1e-3
 """Of a replica's capacity: below it no fleet is counted."""
 
@@ -189,7 +191,7 @@ class Model:
         carries = capacity / factor["load"]  # of one replica, at the planned rates
         all_usd = api_usd - float(self.further.api_usd)
         terms, week = running.terms, np.sort(np.array(running.rates_rps))[::-1]
-        if terms.mode == "always_on":
+        if terms.mode == "always_on" and running.work is None:
             replica_usd = float(terms.usd_per_replica_hour * terms.hours_per_month) * factor["gpu_price"]
             full_hours = np.ceil(replica_usd * week.sum() / (all_usd * carries))
             pays_up_to = week[np.minimum(np.maximum(full_hours, 1), len(week)).astype(np.int64) - 1] / carries
@@ -248,9 +250,9 @@ def _place(value: FloatArray, grid: FloatArray) -> tuple[np.ndarray, FloatArray]
 
 def _month_grid(bill: FleetBill) -> tuple[FloatArray, FloatArray] | None:
     """Logarithms of load over capacity, as multiples of the planned, and the month of the GPUs there, USD."""
-    if bill.mode == "always_on":
+    if bill.mode == "always_on" and bill.running.work is None:
         return None
-    places = np.linspace(-FARTHEST_LOG, FARTHEST_LOG, MONTHS_TABULATED)
+    places = np.linspace(-FARTHEST_LOG, FARTHEST_LOG, MONTHS_TABULATED if bill.running.work is None else FEWER)
     months = [bill.running.month(load_ratio=math.exp(place), rounding="float").usd for place in places]
     return places, np.array([float(usd) for usd in months])
 

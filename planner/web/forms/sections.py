@@ -67,6 +67,23 @@ SECTIONS: tuple[Section, ...] = (
     ),
     TRAFFIC,
     Section(
+        "batch",
+        "Requests that may wait",
+        (
+            Group(
+                (
+                    Item("traffic.batch.requests_per_day", "Requests with a deadline", optional=True),
+                    Item("traffic.batch.deadline_hours", "Done within", optional=True),
+                    Item("traffic.batch.submitted_at_hour", "All come in hour", optional=True),
+                    Item("traffic.batch.prompt_tokens_mean", "Prompt, mean", optional=True),
+                    Item("traffic.batch.output_tokens_mean", "Output, mean", optional=True),
+                )
+            ),
+        ),
+        open=False,
+        note="They fill the hours in which the fleet has replicas to spare before they buy any.",
+    ),
+    Section(
         "slo",
         "Targets",
         (
