@@ -12,12 +12,13 @@ from django.conf import settings
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
+from planner.core.addresses import TargetRefused
 from planner.webhooks import signing
 from planner.webhooks.messages import wake
 from planner.webhooks.models import PING, Delivery, DeliveryState, Webhook
 from planner.webhooks.sending import Outcome, post
 from planner.webhooks.services import disable
-from planner.webhooks.targets import TargetRefused, parse_target, resolve
+from planner.webhooks.targets import parse_target, resolve
 
 PAUSES_S = (10, 60, 300, 1_800, 7_200, 18_000, 36_000)
 MAX_ATTEMPTS = len(PAUSES_S) + 1

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from planner.webhooks.targets import Resolved, Target
+from planner.core.addresses import Resolved, Target
 
 CONNECT_S = 4.0
 WHOLE_S = 10.0

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from simulator.config import EngineConfig
 from simulator.content import leading_tokens
@@ -26,6 +27,13 @@ class Content:
 
 
 NOTHING = Content()
+
+
+class Contents(Protocol):
+    """Knows what each request holds."""
+
+    def of(self, number: int) -> Content:
+        """The content of request `number`."""
 
 
 class BlockContent:

@@ -15,7 +15,7 @@ Choice = tuple[Routing, list[Gang]]
 class Dispatch:
     """A fleet whose replicas compute prompts and outputs alike."""
 
-    def __init__(self, fleet: Fleet, gangs: Sequence[Gang], workload: Workload, draws: IntArray) -> None:
+    def __init__(self, fleet: Fleet, gangs: Sequence[Gang], workload: Workload | None, draws: IntArray) -> None:
         self.routing = Routing(fleet, gangs, workload, draws)
 
     def unservable_reason(self, request: Request) -> int:
@@ -39,7 +39,7 @@ class Disaggregated(Dispatch):
     with its prefill, or is computed by a decode replica whatever that has cached, one of them is enough.
     """
 
-    def __init__(self, fleet: Fleet, gangs: Sequence[Gang], workload: Workload, draws: IntArray) -> None:
+    def __init__(self, fleet: Fleet, gangs: Sequence[Gang], workload: Workload | None, draws: IntArray) -> None:
         assert fleet.transfer is not None
         self.transfer = fleet.transfer
         prefill, decode = (

@@ -12,6 +12,8 @@ def due_ps(admission: Admission, request: Request) -> int | None:
         ends.append(request.arrival_ps + admission.timeout_ps)
     if admission.deadlines and request.admitted_ps == NEVER:
         ends.append(request.arrival_ps + request.deadline_ps)
+    if request.leaves_ps is not None:
+        ends.append(request.leaves_ps)
     return min(ends, default=None)
 
 
@@ -20,5 +22,7 @@ def expiry(admission: Admission, request: Request, now_ps: int) -> tuple[int, in
     if admission.deadlines and request.admitted_ps == NEVER and now_ps > request.arrival_ps + request.deadline_ps:
         return REJECTED, DEADLINE
     if admission.timeout_ps is not None and now_ps > request.arrival_ps + admission.timeout_ps:
+        return TIMED_OUT, NO_REASON
+    if request.leaves_ps is not None and now_ps > request.leaves_ps:
         return TIMED_OUT, NO_REASON
     return None

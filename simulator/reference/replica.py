@@ -18,7 +18,7 @@ from simulator.records import (
     itl_bin,
     itl_slice_of,
 )
-from simulator.reference.content import NOTHING, BlockContent, Content
+from simulator.reference.content import NOTHING, Content, Contents
 from simulator.reference.expiry import due_ps, expiry
 from simulator.reference.host import HostMemory
 from simulator.reference.kv import KvManager
@@ -40,6 +40,8 @@ class Shared:
     itl  gaps between tokens, counts[ITL_SLICES, ITL_BINS]
     end  called with each request that ends, its outcome, the reason if it has one, and the time
     first_token  called with each request that has its first token;  word: the run's random bits, for drafts
+    emitted  called with each request that has got tokens, how many, and the time
+    leaving  whether clients may have gone before their requests ended
     links, handed   of a disaggregated fleet: the KV links, and prompts that have been computed and not yet routed
     """
 
@@ -49,6 +51,8 @@ class Shared:
     first_token: Callable[[Request], None]
     word: int
     links: Links | None = None
+    emitted: Callable[[Request, int, int], None] | None = None
+    leaving: bool = False
     handed: list[Handover] = field(default_factory=list)
     bins: Bins = field(default_factory=Bins)
     itl: np.ndarray = field(default_factory=lambda: np.zeros((ITL_SLICES, ITL_BINS), np.int64))
@@ -67,7 +71,7 @@ class Replica:
         pool: int,
         config: EngineConfig,
         step_time: StepTime,
-        content: BlockContent | None,
+        content: Contents | None,
         shared: Shared,
         role: Role = "both",
     ) -> None:
@@ -274,7 +278,7 @@ class Replica:
 
     def overdue(self, now_ps: int) -> bool:
         """Whether anyone's time here has passed."""
-        due_ps = self.due_ps() if self.shared.admission.expires else None
+        due_ps = self.due_ps() if self.shared.admission.expires or self.shared.leaving else None
         return due_ps is not None and due_ps < now_ps
 
     def expire(self, now_ps: int) -> None:
@@ -440,6 +444,8 @@ class Replica:
         else:
             self.shared.itl[self.itl_slice, itl_bin(now_ps - request.last_token_ps)] += 1
         request.last_token_ps = now_ps
+        if self.shared.emitted is not None:
+            self.shared.emitted(request, tokens, now_ps)
         if request.generated == request.output_tokens:
             self._count_out(request)
             if self.config.overlap_scheduling:

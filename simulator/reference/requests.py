@@ -21,6 +21,7 @@ class Request:
     host_blocks      its blocks in host memory, where it was swapped out;  ready_ps: when its last transfer is done
     joined    how many requests its replica had received before it;  inside: counted as its tenant's
     handed_ps   when a prefill replica had computed its prompt;  joined_ps: when it ran on the decode replica
+    leaves_ps   the last instant at which its client is there (None: to the end)
     """
 
     number: int
@@ -31,6 +32,7 @@ class Request:
     tenant: int = 0
     priority: int = 0
     deadline_ps: int = NO_DEADLINE_PS
+    session: int = -1
     joined: int = 0
     inside: bool = False
     content: Content = NOTHING
@@ -58,6 +60,7 @@ class Request:
     handed_ps: int = NEVER
     joined_ps: int = NEVER
     transfer_ps: int = 0
+    leaves_ps: int | None = None
     outcome: int = UNFINISHED
     reason: int = 0
 

@@ -17,14 +17,14 @@ from simulator.workload import Workload
 class Routing:
     """The router and its memory, for some of the fleet's replicas.
 
-    draws  two random numbers per request, for routers that draw
+    draws     two random numbers per request, for routers that draw
+    workload  whose prompts a router remembers; None where it need not
     """
 
-    def __init__(self, fleet: Fleet, gangs: Sequence[Gang], workload: Workload, draws: IntArray) -> None:
+    def __init__(self, fleet: Fleet, gangs: Sequence[Gang], workload: Workload | None, draws: IntArray) -> None:
         self.fleet, self.gangs, self.draws = fleet, gangs, draws
-        self.sessions: list[int] = workload.column("session").tolist()
         self.credit = {gang.number: 0 for gang in gangs}
-        self.sent = SentPrefixes(workload, gangs[-1].number + 1)
+        self.sent = None if workload is None else SentPrefixes(workload, gangs[-1].number + 1)
 
     def candidates(self, prompt_tokens: int, output_tokens: int) -> list[Gang]:
         """Replicas that take prompts of this length and can serve the request, in order."""
@@ -60,9 +60,8 @@ class Routing:
             return _fewest_tokens(candidates)
         if router == "prefix_affine":
             return self._prefix_affine(request, candidates)
-        session = self.sessions[request.number]
-        if router == "session_affine" and session >= 0:
-            return _highest_hash(session, candidates)
+        if router == "session_affine" and request.session >= 0:
+            return _highest_hash(request.session, candidates)
         return _least_loaded(candidates)
 
     def _next_in_turn(self, candidates: Sequence[Gang]) -> Gang:
@@ -88,13 +87,15 @@ class Routing:
         return _least_loaded([one, others[second % len(others)]]) if others else one
 
     def _prefix_affine(self, request: Request, candidates: Sequence[Gang]) -> Gang:
+        sent = self.sent
+        assert sent is not None
         most, fewest = max(gang.outstanding for gang in candidates), min(gang.outstanding for gang in candidates)
         uneven = most - fewest > self.fleet.imbalance_requests and most * 100 > self.fleet.imbalance_percent * fewest
-        chosen = min(candidates, key=lambda gang: (-self.sent.matched_tokens(request.number, gang.number), load(gang)))
-        matched = self.sent.matched_tokens(request.number, chosen.number)
+        chosen = min(candidates, key=lambda gang: (-sent.matched_tokens(request.number, gang.number), load(gang)))
+        matched = sent.matched_tokens(request.number, chosen.number)
         if uneven or matched * 100 <= self.fleet.match_percent * request.prompt_tokens:
             chosen = _least_loaded(candidates)
-        self.sent.add(request.number, chosen.number)
+        sent.add(request.number, chosen.number)
         return chosen
 
     def _least_cost(self, request: Request, candidates: Sequence[Gang], handed_over: bool) -> Replica:

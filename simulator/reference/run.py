@@ -8,14 +8,14 @@ In a pipeline, steps begin also when its first stage gets free, and anywhere whe
 """
 
 from collections.abc import Callable, Sequence
-from heapq import heappop, heappush
 
 import numpy as np
 
 from simulator.errors import SimulationCancelled, beyond_horizon
 from simulator.fleet import Fleet
 from simulator.records import FINISHED, NEVER, REJECTED, TENANT_CAP, UNFINISHED, UNSERVABLE, EventLog, pack_itl
-from simulator.reference.content import BlockContent
+from simulator.reference.arrivals import Arrivals, KnownArrivals
+from simulator.reference.content import BlockContent, Contents
 from simulator.reference.control import Control
 from simulator.reference.dispatch import Disaggregated, Dispatch
 from simulator.reference.expiry import expiry
@@ -43,7 +43,11 @@ def simulate_reference(
 
     Nor are requests dropped from then on, but for those whose last token comes after their time.
     """
-    run = _Run(fleet, workload, draws, word, until_ps)
+    arrivals = KnownArrivals(workload)
+    contents = [
+        BlockContent(workload, pool.config) if pool.config.enable_prefix_caching else None for pool in fleet.pools
+    ]
+    run = Run(fleet, arrivals, contents, draws, word, until_ps, workload=workload)
     instants = 0
     while run.advance():
         instants += 1
@@ -53,17 +57,29 @@ def simulate_reference(
             and not on_progress(run.ended / len(workload))
         ):
             raise SimulationCancelled
-    return run.log()
+    return event_log(run, arrivals)
 
 
-class _Run:
-    def __init__(self, fleet: Fleet, workload: Workload, draws: IntArray, word: int, until_ps: int | None) -> None:
-        self.fleet, self.workload, self.until_ps = fleet, workload, until_ps
+class Run:
+    """A fleet and its clock. contents: of each pool's requests, None where nothing is cached.
+
+    arrived, ended  requests that have come, and that have ended
+    """
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        arrivals: Arrivals,
+        contents: Sequence[Contents | None],
+        draws: IntArray,
+        word: int,
+        until_ps: int | None = None,
+        *,
+        workload: Workload | None = None,
+    ) -> None:
+        self.fleet, self.arrivals, self.until_ps = fleet, arrivals, until_ps
         self.links = None if fleet.transfer is None else Links(fleet.transfer)
-        self.shared = Shared(len(workload), fleet.admission, self._end, self._first_token, word, self.links)
-        contents = [
-            BlockContent(workload, pool.config) if pool.config.enable_prefix_caching else None for pool in fleet.pools
-        ]
+        self.shared = Shared(arrivals.expected, fleet.admission, self._end, self._first_token, word, self.links)
         self.replicas = [
             Replica(number, place, pool.config.member, pool.step_time, contents[place], self.shared, pool.role)
             for number, place in enumerate(fleet.pool_of_replica)
@@ -75,34 +91,36 @@ class _Run:
         self.control = Control(fleet, self.gangs, self._resend)
         self.gate = Gate(fleet.admission)
         self.stranded: list[Request] = []  # they find no replica on
-        self.arrival_ps: list[int] = workload.arrival_ps.tolist()
-        self.think_ps: list[int] = workload.column("think_ps").tolist()
-        self.ready_ps: list[int] = []  # closed loop, a heap: when users who have their answer ask again
-        self.whose = [workload.column(name).tolist() for name in ("tenant", "priority", "deadline_ps")]
-        self.requests: list[Request] = []
-        self.now_ps = self.ended = 0
+        self.now_ps = self.arrived = self.ended = 0
 
     def _gang(self, number: int, numbers: range) -> Gang:
         members = [self.replicas[engine] for engine in numbers]
         pool = self.fleet.pools[members[0].pool]
         return (Pipeline if pool.config.pipeline_stages > 1 else Gang)(number, pool.weight, members)
 
+    def next_ps(self) -> int | None:
+        """The next instant, as far as arrivals are known; None when there is nothing more to do."""
+        sent = [] if self.links is None else self.links.next_ps()
+        arrival_ps = self.arrivals.next_ps()
+        instants = self._ends() + sent + ([] if arrival_ps is None else [arrival_ps]) + self._wakes()
+        if instants or self.ended < self.arrived:
+            instants += self.control.instants()
+        return min(instants, default=None)
+
+    def _ends(self) -> list[int]:
+        return [replica.end_ps for replica in self.replicas if replica.end_ps is not None]
+
     def advance(self) -> bool:
         """One instant; False when there is nothing more to do."""
-        ends = [replica.end_ps for replica in self.replicas if replica.end_ps is not None]
-        sent = [] if self.links is None else self.links.next_ps()
-        instants = ends + sent + self._next_arrival() + self._wakes()
-        if instants or self.ended < len(self.requests):
-            instants += self.control.instants()
-        if not instants:
+        instant_ps, until_ps = self.next_ps(), self.until_ps
+        if instant_ps is None:
             return False
-        until_ps = self.until_ps
-        if until_ps is not None and not ends and min(instants) >= until_ps:
+        if until_ps is not None and instant_ps >= until_ps and not self._ends():
             self.now_ps = max(self.now_ps, until_ps)
             return False
-        self.now_ps = min(instants)
-        if self.now_ps >= HORIZON_PS:
+        if instant_ps >= HORIZON_PS:
             raise beyond_horizon()
+        self.now_ps = instant_ps
         for replica in self.replicas:
             if replica.end_ps == self.now_ps:
                 replica.settle()
@@ -131,18 +149,6 @@ class _Run:
             return wakes
         return wakes + [due + 1 for gang in self.gangs if (due := gang.due_ps()) is not None]
 
-    def _next_arrival(self) -> list[int]:
-        number, concurrency = len(self.requests), self.workload.concurrency
-        if number == len(self.workload):
-            return []
-        if concurrency is None or number < concurrency:
-            return [self.arrival_ps[number]]
-        return [max(self.arrival_ps[number], self.ready_ps[0])] if self.ready_ps else []
-
-    def _request(self, number: int, arrival_ps: int) -> Request:
-        prompt, output = int(self.workload.prompt_tokens[number]), int(self.workload.output_tokens[number])
-        return Request(number, arrival_ps, prompt, output, prompt, *(column[number] for column in self.whose))
-
     def _come_in(self, links: Links) -> None:
         """KV that has come frees the blocks that it came from."""
         for handover in links.arrived(self.now_ps):
@@ -160,12 +166,9 @@ class _Run:
 
     def _receive(self) -> None:
         """Take in the requests that have arrived; those that can never be served, or may not enter, end here."""
-        while (arrival := self._next_arrival()) and arrival[0] <= self.now_ps:
-            number = len(self.requests)
-            request = self._request(number, arrival[0])
-            self.requests.append(request)
-            if self.workload.concurrency is not None and number >= self.workload.concurrency:
-                heappop(self.ready_ps)
+        while (arrival_ps := self.arrivals.next_ps()) is not None and arrival_ps <= self.now_ps:
+            request = self.arrivals.pop()
+            self.arrived += 1
             reason = self.dispatch.unservable_reason(request)
             if reason:
                 self._end(request, UNSERVABLE, reason, self.now_ps)
@@ -242,74 +245,74 @@ class _Run:
         self.gate.leave(request)
         if outcome == FINISHED:
             self.control.finished(request, self.gang_of[request.replica])
-        if self.workload.concurrency is not None:
-            user = self.workload.concurrency + self.ended
-            if user < len(self.think_ps):
-                heappush(self.ready_ps, at_ps + self.think_ps[user])
+        self.arrivals.ended(request, at_ps)
         self.ended += 1
 
-    def log(self) -> EventLog:
-        """The columns, with the requests that never arrived before `until_ps` as unfinished rows."""
-        unsent = range(len(self.requests), len(self.workload))
-        if self.workload.concurrency is not None:  # nobody knows when they would have been sent
-            for number in unsent:
-                self.arrival_ps[number] = max(self.arrival_ps[number], self.now_ps + 1)
-        rows = self.requests + [self._request(number, self.arrival_ps[number]) for number in unsent]
 
-        def column(name: str, dtype: type = np.int64) -> np.ndarray:
-            return np.array([getattr(row, name) for row in rows], dtype)
+def event_log(run: Run, arrivals: KnownArrivals) -> EventLog:
+    """The columns, with the requests that never arrived before `until_ps` as unfinished rows."""
+    unsent = range(len(arrivals.sent), arrivals.expected)
+    arrival_ps = arrivals.arrival_ps
+    if arrivals.workload.concurrency is not None:  # nobody knows when they would have been sent
+        arrival_ps = [max(at_ps, run.now_ps + 1) for at_ps in arrival_ps]
+    rows = arrivals.sent + [arrivals.request(number, arrival_ps[number]) for number in unsent]
 
-        for replica in self.replicas:
-            replica.close(self.now_ps)
-        waiting_ps = sum(self._waited_ps(request) for request in self.requests)
-        transfer_wait_ps = sum(self._transferred_ps(request) for request in self.requests)
-        itl_slice, itl_upper_ps, itl_count = pack_itl(self.shared.itl)
-        return EventLog(
-            arrival_ps=column("arrival_ps"),
-            admitted_ps=column("admitted_ps"),
-            first_token_ps=column("first_token_ps"),
-            finish_ps=column("finish_ps"),
-            prompt_tokens=column("prompt_tokens"),
-            output_tokens=column("output_tokens"),
-            generated_tokens=column("generated"),
-            cached_tokens=column("cached_tokens"),
-            preemptions=column("preemptions"),
-            preempted_ps=column("preempted_ps"),
-            failovers=column("failovers"),
-            transfer_ps=column("transfer_ps"),
-            replica=column("replica", np.int32),
-            prefill_replica=column("prefill_replica", np.int32),
-            outcome=column("outcome", np.int8),
-            reason=column("reason", np.int8),
-            end_ps=self.now_ps,
-            request_ps=self.fleet.pools[0].step_time.request_ps,
-            request_token_ps=self.fleet.pools[0].step_time.request_token_ps,
-            waiting_ps=waiting_ps,
-            transfer_wait_ps=transfer_wait_ps,
-            replicas=tuple(
-                replica.totals(self.control.paid_ps(gang, self.now_ps))
-                for replica, gang in zip(self.replicas, self.gang_of, strict=True)
-            ),
-            starts=tuple(self.control.starts),
-            series=self.shared.bins.series(),
-            itl_slice=itl_slice,
-            itl_upper_ps=itl_upper_ps,
-            itl_count=itl_count,
-        )
+    def column(name: str, dtype: type = np.int64) -> np.ndarray:
+        return np.array([getattr(row, name) for row in rows], dtype)
 
-    def _waited_ps(self, request: Request) -> int:
-        """Time in the waiting line, first and preempted, up to the end of the run."""
-        if request.admitted_ps < 0:
-            return (self.now_ps if request.outcome == UNFINISHED else request.finish_ps) - request.arrival_ps
-        if request.preempted_at_ps != NEVER:
-            request.preempted_ps += self.now_ps - request.preempted_at_ps
-        return request.admitted_ps - request.arrival_ps + request.preempted_ps
+    for replica in run.replicas:
+        replica.close(run.now_ps)
+    waiting_ps = sum(_waited_ps(request, run.now_ps) for request in arrivals.sent)
+    transfer_wait_ps = sum(_transferred_ps(request, run.now_ps) for request in arrivals.sent)
+    itl_slice, itl_upper_ps, itl_count = pack_itl(run.shared.itl)
+    return EventLog(
+        arrival_ps=column("arrival_ps"),
+        admitted_ps=column("admitted_ps"),
+        first_token_ps=column("first_token_ps"),
+        finish_ps=column("finish_ps"),
+        prompt_tokens=column("prompt_tokens"),
+        output_tokens=column("output_tokens"),
+        generated_tokens=column("generated"),
+        cached_tokens=column("cached_tokens"),
+        preemptions=column("preemptions"),
+        preempted_ps=column("preempted_ps"),
+        failovers=column("failovers"),
+        transfer_ps=column("transfer_ps"),
+        replica=column("replica", np.int32),
+        prefill_replica=column("prefill_replica", np.int32),
+        outcome=column("outcome", np.int8),
+        reason=column("reason", np.int8),
+        end_ps=run.now_ps,
+        request_ps=run.fleet.pools[0].step_time.request_ps,
+        request_token_ps=run.fleet.pools[0].step_time.request_token_ps,
+        waiting_ps=waiting_ps,
+        transfer_wait_ps=transfer_wait_ps,
+        replicas=tuple(
+            replica.totals(run.control.paid_ps(gang, run.now_ps))
+            for replica, gang in zip(run.replicas, run.gang_of, strict=True)
+        ),
+        starts=tuple(run.control.starts),
+        series=run.shared.bins.series(),
+        itl_slice=itl_slice,
+        itl_upper_ps=itl_upper_ps,
+        itl_count=itl_count,
+    )
 
-    def _transferred_ps(self, request: Request) -> int:
-        """Time between prefill and decode, up to the end of the run."""
-        if request.handed_ps == NEVER:
-            return 0
-        left_ps = request.finish_ps if request.ended else self.now_ps
-        if not request.transfer_ps:
-            request.transfer_ps = left_ps - request.handed_ps
-        return (request.joined_ps if request.joined_ps != NEVER else left_ps) - request.handed_ps
+
+def _waited_ps(request: Request, now_ps: int) -> int:
+    """Time in the waiting line, first and preempted, up to the end of the run."""
+    if request.admitted_ps < 0:
+        return (now_ps if request.outcome == UNFINISHED else request.finish_ps) - request.arrival_ps
+    if request.preempted_at_ps != NEVER:
+        request.preempted_ps += now_ps - request.preempted_at_ps
+    return request.admitted_ps - request.arrival_ps + request.preempted_ps
+
+
+def _transferred_ps(request: Request, now_ps: int) -> int:
+    """Time between prefill and decode, up to the end of the run."""
+    if request.handed_ps == NEVER:
+        return 0
+    left_ps = request.finish_ps if request.ended else now_ps
+    if not request.transfer_ps:
+        request.transfer_ps = left_ps - request.handed_ps
+    return (request.joined_ps if request.joined_ps != NEVER else left_ps) - request.handed_ps

@@ -26,6 +26,7 @@ from planner.api.wire_webhooks import (
     WebhookRequest,
     WebhookSummary,
 )
+from planner.core.addresses import TargetRefused
 from planner.planning.errors import show
 from planner.teams.models import Scope
 from planner.webhooks.models import Delivery, DeliveryState, Webhook
@@ -38,7 +39,6 @@ from planner.webhooks.services import (
     webhook_enable,
     webhook_ping,
 )
-from planner.webhooks.targets import TargetRefused
 
 PATH = "/api/v1/webhooks"
 _WRITE = {"GET": Scope.WRITE, "HEAD": Scope.WRITE, "POST": Scope.WRITE, "DELETE": Scope.WRITE}

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from planner.webhooks.targets import TargetRefused, is_public, parse_target, resolve
+from planner.core.addresses import TargetRefused, is_public
+from planner.webhooks.targets import parse_target, resolve
 
 PRIVATE = [
     "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "100.64.0.1",
