@@ -169,9 +169,9 @@ def main() -> None:
         become(PYTHON if managed else sys.executable, ["-m", "pytest", *test_arguments(sys.argv[2:])])
     if managed and os.path.realpath(sys.prefix) != os.path.realpath(ENV):
         become(PYTHON, [os.path.join(ROOT, "manage.py"), *sys.argv[1:]])
-    arguments = sys.argv
+    arguments = [*sys.argv[:1], command.replace("-", "_"), *sys.argv[2:]] if command[:1].isalpha() else sys.argv
     if command in DATA_DIR_COMMANDS:
-        arguments = take_data_dir(sys.argv)
+        arguments = take_data_dir(arguments)
         check_data_dir()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "planner.settings.base")
     from django.core.management import execute_from_command_line

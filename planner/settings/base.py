@@ -27,6 +27,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "planner.core",
+    "planner.measure",
     "planner.teams",
     "planner.datasets",
     "planner.scenarios",
@@ -172,6 +173,7 @@ RUN_LEASE_S = ENV.lease_s
 RUN_MAX_ATTEMPTS = 3
 RUN_RESEND_QUEUED_AFTER_S = 10.0
 WEBHOOK_PRIVATE_TARGETS = ENV.webhook_private_targets
+MEASURE_TARGETS = ENV.measure_targets
 CELERY_BROKER_URL = ENV.broker_url.get_secret_value() if ENV.broker_url else "filebroker://localhost/"
 CELERY_BROKER_TRANSPORT_OPTIONS = broker_options(ENV, CELERY_BROKER_URL)
 CELERY_BROKER_CONNECTION_TIMEOUT = 4

@@ -1,6 +1,8 @@
 """Everything the environment can set, in one typed place; `base.py` reads only this."""
 
+import ipaddress
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+HOST_OR_NETWORK = re.compile(r"[0-9A-Za-z._-]+(/[0-9]{1,3})?|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
 PROJECT_DIR = Path(__file__).resolve().parents[2]
 SCHEMES = {
     "database_url": ("postgres", "postgresql"),
@@ -41,6 +44,9 @@ class Env(BaseSettings):
         False,
         description="Webhooks may call private addresses and plain http, which reaches what this machine reaches.",
     )
+    measure_targets: Annotated[list[str], NoDecode] = Field(
+        [], description="Servers beyond this machine that `measure` may load: host names, addresses, networks; commas."
+    )
     static_root: Path | None = Field(None, description="Collected static files (set in the image).")
     admin_email: str = Field("admin@localhost", description="The first admin, made by `up` when there is nobody yet.")
     admin_password: SecretStr | None = Field(None, description="Theirs; generated and printed once when absent.")
@@ -54,10 +60,20 @@ class Env(BaseSettings):
             raise ValueError(f"must start with {' or '.join(f'{scheme}://' for scheme in known)}")
         return value
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("allowed_hosts", "measure_targets", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [host.strip() for host in value.split(",") if host.strip()] if isinstance(value, str) else value
+
+    @field_validator("measure_targets")
+    @classmethod
+    def _targets(cls, value: list[str]) -> list[str]:
+        for entry in value:
+            if not HOST_OR_NETWORK.fullmatch(entry):
+                raise ValueError("must be host names, addresses or networks such as 10.0.0.0/8, by commas")
+            if "/" in entry:
+                ipaddress.ip_network(entry, strict=False)
+        return value
 
 
 def load_env() -> Env:

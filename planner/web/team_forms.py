@@ -8,10 +8,10 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from planner.core.addresses import MAX_URL_CHARACTERS
 from planner.teams.invitations import DEFAULT_DAYS, MOST_DAYS
 from planner.teams.models import Role, Scope
 from planner.webhooks.models import Event
-from planner.webhooks.targets import MAX_URL_CHARACTERS
 
 MOST_TOKEN_DAYS = 3650
 _ROLES = [(Role.EDITOR, "Editor"), (Role.VIEWER, "Viewer"), (Role.OWNER, "Owner")]

@@ -10,7 +10,7 @@ import yaml
 
 from planner.planning.importers.errors import ImportRefused
 from planner.planning.importers.sources import Opened
-from planner.planning.measurements import bench_serving, engine_logs, guidellm, perf_tools, prometheus
+from planner.planning.measurements import bench_serving, engine_logs, guidellm, own, perf_tools, prometheus
 from planner.planning.measurements.checks import add_checks
 from planner.planning.measurements.result import Measurement, Run
 
@@ -32,6 +32,7 @@ def _aiperf_title(document: Any) -> str:
 
 
 _READERS: tuple[Reader, ...] = (
+    (own.is_own, "staircase", "Load test of this product", own.own_runs),
     (bench_serving.is_bench_serving, "", "", _single(bench_serving.bench_serving_run)),
     (bench_serving.is_llm_optimizer, "llm_optimizer", "llm-optimizer result", _single(bench_serving.llm_optimizer_run)),
     (guidellm.is_guidellm, "guidellm", "GuideLLM report", guidellm.guidellm_runs),
@@ -94,7 +95,11 @@ def _from_json(opened: Opened, head: str) -> Measurement | None:
     if not key:
         tool = bench_serving.tool_of(document) if bench_serving.is_bench_serving(document) else _aiperf_title(document)
         key, title = _TITLES[tool]
-    notes = [] if len(documents) == len(runs) or key == "guidellm" else [f"{len(documents)} entries, {len(runs)} runs"]
+    notes = (
+        []
+        if len(documents) == len(runs) or key in {"guidellm", "staircase"}
+        else [f"{len(documents)} entries, {len(runs)} runs"]
+    )
     return Measurement(key, title, runs, notes=notes)
 
 
@@ -109,8 +114,8 @@ def _begins_otherwise(head: bytes) -> bool:
 
 
 _JSON_SIGNS = (
-    "ttft", "time_to_first_token", "request_latency", "request_start_ns", '"benchmarks"', '"results"', "vllm:",
-    "sglang:", "resultType",
+    "staircase-measurement", "ttft", "time_to_first_token", "request_latency", "request_start_ns", '"benchmarks"',
+    '"results"', "vllm:", "sglang:", "resultType",
 )  # fmt: skip
 
 

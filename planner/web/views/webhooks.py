@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from planner.core.addresses import TargetRefused
 from planner.core.limits import count_up
 from planner.teams.rules import Action
 from planner.web.access import Visit, for_team, found_or_404, must
@@ -26,7 +27,6 @@ from planner.webhooks.services import (
     webhook_pause,
     webhook_ping,
 )
-from planner.webhooks.targets import TargetRefused
 
 MOST_PINGS_PER_MINUTE = 10
 PART = "#webhooks"
