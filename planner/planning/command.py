@@ -70,10 +70,10 @@ def fitted_traffic(source: Source, answers: Answers) -> dict[str, Any]:
             raise ImportRefused("unanswered", " ".join(each["detail"] for each in told["reading"]["questions"]))
     except ImportRefused as refused:
         raise refused_trace(refused, TRACE_FILE) from None
-    fitted = (told["profile"] or {}).get("fitted")
+    fitted = (told["profile"] or told["rates"] or {}).get("fitted")
     if not fitted:
-        detail = "Nothing can be fitted to this file: it needs served requests at different times."
-        _fail("trace_not_fitted", TRACE_FILE, told["kind"], "a file of single requests", detail)
+        detail = "Nothing can be fitted to this file: it needs served requests at different times, or rates."
+        _fail("trace_not_fitted", TRACE_FILE, told["kind"], "a file of single requests, or of rates", detail)
     traffic: dict[str, Any] = fitted["traffic"]
     return traffic
 

@@ -11,6 +11,7 @@ from planner.planning.importers import (
     Opened,
     Source,
     TraceFile,
+    is_vllm_log,
     json_document,
     length_tables,
     looks_like_json,
@@ -36,7 +37,7 @@ def inspect_source(source: Source, answers: Answers | None = None) -> dict[str, 
     """
     answers = answers or Answers()
     opened = open_source(source)
-    measurement = read_measurement(opened)
+    measurement = None if is_vllm_log(opened.head) else read_measurement(opened)
     if measurement is not None:
         return _told("measurement", None, measurement=measurement.as_dict())
     try:
@@ -47,7 +48,9 @@ def inspect_source(source: Source, answers: Answers | None = None) -> dict[str, 
         tables = _length_tables(opened)
         if not tables:
             raise
-        return _told("length_tables", None, length_tables={name: quantiles(table) for name, table in tables.items()})
+        return _told("length_tables", None, length_tables=tables)
+    if file.nested and file.layout.kind == "lengths" and (tables := _length_tables(opened)):
+        return _told("length_tables", None, length_tables=tables)
     kind = file.layout.kind
     if file.reading.questions:
         return _told(kind, file.reading.as_dict())
@@ -57,7 +60,8 @@ def inspect_source(source: Source, answers: Answers | None = None) -> dict[str, 
 def _length_tables(opened: Opened) -> dict[str, Any]:
     """Distributions of lengths in a document; none where it is no document."""
     try:
-        return dict(length_tables(json_document(opened))) if opened.is_whole else {}
+        tables = length_tables(json_document(opened)) if opened.is_whole else {}
+        return {name: quantiles(table) for name, table in tables.items()}
     except ImportRefused:
         return {}
 

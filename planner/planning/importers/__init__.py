@@ -14,6 +14,7 @@ from planner.planning.importers.reading import ANSWERS, Answers, Assumption, Que
 from planner.planning.importers.sources import Opened, Source, bytes_source, file_source, open_source
 from planner.planning.importers.trace_file import TraceFile, open_trace
 from planner.planning.importers.usage import Usage, read_usage, usage_summary
+from planner.planning.importers.vllm_log import is_vllm_log
 
 __all__ = [
     "ANSWERS",
@@ -32,6 +33,7 @@ __all__ = [
     "Usage",
     "bytes_source",
     "file_source",
+    "is_vllm_log",
     "joined",
     "json_document",
     "length_tables",

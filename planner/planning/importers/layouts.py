@@ -28,6 +28,7 @@ from planner.planning.importers.records import (
     litellm_request,
     mooncake_turns,
 )
+from planner.planning.importers.vllm_log import counted_request
 
 MEANINGS = (
     "time", "prompt", "output", "cached", "session", "client", "class", "id", "status", "hash_ids", "total",
@@ -183,6 +184,28 @@ VLLM_STATS = _layout(
     unit="s",
     ordered=False,
     notes=(("time unit", "seconds", "vLLM's request statistics"),),
+)
+_LOGGED = (
+    ("tokens", "the token ids that the log lists are counted", "--max-log-len cuts the lists where it is set"),
+    ("time unit", "seconds, counted from January of the first line's year", "the log's own times name no year"),
+)
+VLLM_TEXT = _layout(
+    "vllm_text_log",
+    "vLLM server log",
+    {"time": "arrival_time", "prompt": "input_toks", "output": "output_toks", "id": "request_id"},
+    unit="s",
+    ordered=False,
+    prepare=counted_request,
+    notes=_LOGGED,
+)
+VLLM_TEXT_RATES = _layout(
+    "vllm_text_log_rates",
+    "vLLM server log, by its lines of throughput",
+    {"time": "timestamp_s", "prompt": "prompt", "output": "output", "requests": "requests"},
+    unit="s",
+    ordered=False,
+    kind="usage",
+    notes=(("tokens", "throughput times the time between two lines", "the log lists no token ids"), _LOGGED[1]),
 )
 OPENAI_OLD_USAGE = _layout(
     "openai_usage_2023",

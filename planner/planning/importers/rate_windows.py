@@ -13,6 +13,7 @@ from planner.planning.importers.errors import BadCell, ImportRefused
 from planner.planning.importers.trace_file import TraceFile
 
 MAX_WINDOWS = 2_000_000
+DAY_S = 86_400
 FloatArray = npt.NDArray[np.float64]
 
 
@@ -91,4 +92,26 @@ def rate_summary(windows: RateWindows) -> dict[str, object]:
         "trough_to_mean": float(by_window.min()) / mean_rps if mean_rps else None,
         "rate_weighted_gap_cv": float((windows.gap_cv[told] * weight).sum() / weight.sum()) if weight.sum() else None,
         "top_tenth_of_clients_share": float(by_client[:top].sum() / by_client.sum()) if by_client.sum() else None,
+        "fitted": _fitted(mean_rps, by_window, windows),
     }
+
+
+def _fitted(mean_rps: float, by_window: FloatArray, windows: RateWindows) -> dict[str, object] | None:
+    """Arrivals and shape of a scenario's traffic; lengths are not known here.
+
+    Counts of independent clients add up, and so do their variances: over long windows the sum of renewal processes has
+    the mean of their squared variations, weighted by rate, as its index of dispersion. Gamma gaps with that variation
+    have the same.
+    """
+    if not 0.0001 <= mean_rps <= 10_000:
+        return None
+    told = ~np.isnan(windows.gap_cv)
+    weight = windows.rate_rps[told]
+    arrival: dict[str, object] = {"kind": "poisson", "mean_rps": float(f"{mean_rps:.6g}")}
+    if weight.sum():
+        cv = float(np.sqrt((windows.gap_cv[told] ** 2 * weight).sum() / weight.sum()))
+        arrival |= {"kind": "gamma", "cv": round(min(20.0, max(0.05, cv)), 3)}
+    peak = min(20.0, float(by_window.max()) / mean_rps)
+    whole_days = len(by_window) * windows.window_s >= DAY_S
+    shape = {"kind": "diurnal", "peak_to_mean": round(peak, 3)} if whole_days else {"kind": "constant"}
+    return {"traffic": {"arrival": arrival, "shape": shape}}

@@ -23,13 +23,22 @@ from planner.planning.importers.delimited import MAX_COLUMNS, Table, careful_row
 from planner.planning.importers.errors import ImportRefused
 from planner.planning.importers.fast_rows import FastRows, parse_block
 from planner.planning.importers.jsons import flattened, json_records, looks_like_json
-from planner.planning.importers.layouts import PERSONAL, Layout, by_day, normalised, recognise
+from planner.planning.importers.layouts import (
+    PERSONAL,
+    VLLM_TEXT,
+    VLLM_TEXT_RATES,
+    Layout,
+    by_day,
+    normalised,
+    recognise,
+)
 from planner.planning.importers.parquet import parquet_names, parquet_records
 from planner.planning.importers.plain_names import leaf
 from planner.planning.importers.reading import ANSWERS, Answers, Reading
 from planner.planning.importers.records import JOINED_TIME, joining
 from planner.planning.importers.rows import RANGES, RowMaker
 from planner.planning.importers.sources import Opened, Source, open_source
+from planner.planning.importers.vllm_log import is_vllm_log, log_records, log_windows
 
 CHUNK_ROWS = 50_000
 CHUNK_BLOCKS = 1_000_000
@@ -68,6 +77,10 @@ class TraceFile:
     def records(self) -> Records:
         """Rows by normalised name, personal columns that no meaning uses left out."""
         self.reading.require_answers()
+        if self.layout.format == VLLM_TEXT.format:
+            return log_records(self.opened)
+        if self.layout.format == VLLM_TEXT_RATES.format:
+            return log_windows(self.opened)
         return _records(self.opened, self.table, self.reading, nested=self.nested)
 
     def _read(self) -> Iterator[Chunk]:
@@ -106,6 +119,8 @@ def open_trace(source: Source, answers: Answers | None = None) -> TraceFile:
         reading.assume("encoding", opened.encoding, "every other byte is zero")
     table: Table | None = None
     nested = False
+    if is_vllm_log(opened.head):
+        return _logged(opened, answers, reading)
     if opened.is_parquet or looks_like_json(opened.head):
         sample = [record for _, record in islice(_records(opened, None, Reading()), SAMPLE_RECORDS)]
         names = parquet_names(opened.source) if opened.is_parquet else _names(sample)
@@ -132,6 +147,21 @@ def open_trace(source: Source, answers: Answers | None = None) -> TraceFile:
     file = _understood(opened, layout, table, sample, answers, reading)
     file.nested = nested
     return file
+
+
+def _logged(opened: Opened, answers: Answers, reading: Reading) -> TraceFile:
+    """A server's log: its requests where it counts their tokens, else its throughput. Raises ImportRefused."""
+    reading.columns = ("prompt", "output", "arrival_time", "input_toks", "output_toks", "request_id")
+    reading.personal = ("prompt", "output")
+    sample = [record for _, record in islice(log_records(opened), SAMPLE_RECORDS)]
+    counted = [each for each in sample if each["input_toks"] is not None and each["output_toks"] is not None]
+    if counted:
+        return _understood(opened, VLLM_TEXT, None, counted, answers, reading)
+    windows = [record for _, record in islice(log_windows(opened), SAMPLE_RECORDS)]
+    if not windows:
+        detail = "The log lists no token ids of prompts and responses, and has no lines of throughput."
+        raise ImportRefused("no_token_counts", detail)
+    return _understood(opened, VLLM_TEXT_RATES, None, windows, answers, reading)
 
 
 def _names(sample: list[dict[str, Any]]) -> tuple[str, ...]:
@@ -182,7 +212,7 @@ def _understood(
     reading.format, reading.title, reading.kind = layout.format, layout.title, layout.kind
     reading.block_tokens = _block_tokens(layout, sample, answers, reading)
     reading.used = {meaning: name for meaning, name in layout.columns.items() if name in present or layout.prepare}
-    reading.personal = tuple(name for name in sorted(present) if leaf(name) in PERSONAL)
+    reading.personal = reading.personal or tuple(name for name in sorted(present) if leaf(name) in PERSONAL)
     for what, taken, because in layout.notes:
         reading.assume(what, taken, because)
     decimal = _decimal(layout, table, sample, answers, reading)

@@ -8,6 +8,7 @@ import pytest
 
 from planner.planning.importers import (
     ImportRefused,
+    bytes_source,
     length_tables,
     quantiles,
     rate_summary,
@@ -15,6 +16,7 @@ from planner.planning.importers import (
     read_usage,
     usage_summary,
 )
+from planner.planning.inspection import inspect_source
 from tests.planning.importers import samples
 from tests.planning.importers.samples import opened, read
 
@@ -244,3 +246,27 @@ def test_a_day_beyond_the_clock_is_left_out():
     file = opened("day,requests,input_tokens,output_tokens,cache_read_tokens\n0001-01-01,5,9,9,0\n2026-11-02,6,9,9,0\n")
     assert usage_summary(read_usage(file))["requests"] == 6
     assert file.reading.problems.dropped == {"bad_time": 1}
+
+
+def test_servegens_lengths_by_window_are_averaged():
+    windows = {
+        "0": {"input_tokens": "{100: 0.5, 300: 0.5}", "output_tokens": "{10: 1.0}"},
+        "600": {"input_tokens": {"100": 1.0}, "output_tokens": "{10: 0.25, 20: 7.5e-1}"},
+    }
+    tables = inspect_source(bytes_source(json.dumps(windows).encode()))["length_tables"]
+    assert tables == {
+        "input_tokens": [[0.0, 1.0], [0.75, 100.0], [1.0, 300.0]],
+        "output_tokens": [[0.0, 1.0], [0.625, 10.0], [1.0, 20.0]],
+    }
+
+
+def test_rates_of_clients_make_arrivals_and_shape_of_a_scenario():
+    """Two clients, one Poisson and one of variation 3, at 3 and 1 requests/s: dispersion (3 × 1 + 1 × 9) / 4."""
+    rows = "".join(f"{600 * i},{client},{rate * (2 if i == 5 else 1)},{cv}\n"
+                   for i in range(144) for client, rate, cv in ((0, 3, 1), (1, 1, 3)))  # fmt: skip
+    text = "window_start_s,client_id,rate_rps,cv_interarrival\n" + rows
+    fitted = inspect_source(bytes_source(text.encode()))["rates"]["fitted"]["traffic"]
+    assert fitted["arrival"]["kind"] == "gamma"
+    assert fitted["arrival"]["cv"] == pytest.approx(3**0.5, abs=0.001)
+    assert fitted["arrival"]["mean_rps"] == pytest.approx(4 * 145 / 144, abs=1e-4)
+    assert fitted["shape"] == {"kind": "diurnal", "peak_to_mean": pytest.approx(2 * 144 / 145, abs=0.001)}
