@@ -2,21 +2,23 @@
 
 import gzip
 import hashlib
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.core.cache import caches
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from planner.datasets.models import Purpose, Trace, TraceUpload, UploadPart
-from planner.datasets.parts import upload_parts, upload_source
+from planner.datasets.parts import MAX_UNPACKED_BYTES, upload_parts, upload_source
 from planner.planning import ScenarioInvalid
 from planner.planning.command import file_trace
-from planner.planning.importers import ANSWERS, Answers, ImportRefused, printable
-from planner.planning.inspection import inspect_source
+from planner.planning.importers import ANSWERS, Answers, ImportRefused, Source, printable
+from planner.planning.inspection import inspect_source, storable
 from planner.teams.audit import Detail, record
 from planner.teams.models import Team, User
 
@@ -58,6 +60,25 @@ def upload_begin(*, team: Team, user: User | None, name: str, purpose: Purpose =
     return upload
 
 
+def upload_file(
+    *, team: Team, user: User | None, name: str, data: bytes, purpose: Purpose = Purpose.TRACE
+) -> TraceUpload:
+    """A whole file as an upload, stored without what it says about people.
+
+    UploadRefused, ValidationError; ImportRefused where it cannot be read at all.
+    """
+    if len(data) > MAX_UPLOAD_BYTES:
+        raise UploadRefused("upload_too_large", f"A file has at most {MAX_UPLOAD_BYTES} bytes; pack it with gzip.")
+    kept = storable(Source(lambda: io.BytesIO(data), MAX_UNPACKED_BYTES)) or data
+    if len(kept) > MAX_UPLOAD_BYTES:
+        kept = gzip.compress(kept, compresslevel=1, mtime=0)
+    with transaction.atomic():
+        upload = upload_begin(team=team, user=user, name=name, purpose=purpose)
+        for number, start in enumerate(range(0, len(kept), MAX_PART_BYTES), start=1):
+            upload = upload_add(upload=upload, number=number, data=kept[start : start + MAX_PART_BYTES])
+    return upload
+
+
 @transaction.atomic
 def upload_add(*, upload: TraceUpload, number: int, data: bytes) -> TraceUpload:
     """Adds the next part; the last one sent again changes nothing. UploadRefused."""
@@ -80,8 +101,13 @@ def upload_add(*, upload: TraceUpload, number: int, data: bytes) -> TraceUpload:
 
 
 def upload_preview(*, upload: TraceUpload, answers: Answers) -> dict[str, Any]:
-    """What `inspect` tells of the file; nothing is stored. ImportRefused."""
-    return inspect_source(upload_source(upload), answers)
+    """What `inspect` tells of the file; nothing of it is stored but the answer, for a while. ImportRefused."""
+    key = f"inspection:{upload.pk}:{upload.parts}:{_answers_digest(answers)}"
+    told: dict[str, Any] | None = caches["estimates"].get(key)
+    if told is None:
+        told = inspect_source(upload_source(upload), answers)
+        caches["estimates"].set(key, told)
+    return told
 
 
 def upload_confirm(*, upload: TraceUpload, answers: Answers, user: User | None = None) -> Confirmed:
@@ -94,7 +120,7 @@ def upload_confirm(*, upload: TraceUpload, answers: Answers, user: User | None =
     if known is not None:
         upload.delete()
         return Confirmed(known, is_new=False)
-    told = inspect_source(upload_source(upload), answers)
+    told = upload_preview(upload=upload, answers=answers)
     if told["reading"] and told["reading"]["questions"]:
         raise ImportRefused("unanswered", " ".join(each["detail"] for each in told["reading"]["questions"]))
     if told["kind"] != "requests":
@@ -138,6 +164,10 @@ def upload_digest(upload: TraceUpload, answers: Answers) -> str:
         digest.update(part)
     digest.update(json.dumps(_plain(answers), sort_keys=True).encode())
     return digest.hexdigest()
+
+
+def _answers_digest(answers: Answers) -> str:
+    return hashlib.sha256(json.dumps(_plain(answers), sort_keys=True).encode()).hexdigest()
 
 
 def _plain(answers: Answers) -> Mapping[str, object]:

@@ -22,6 +22,7 @@ from planner.planning.importers import (
     read_rate_windows,
     read_usage,
     usage_summary,
+    without_people,
 )
 from planner.planning.measurements import read_measurement
 from planner.planning.traffic_profile import profile_trace
@@ -55,6 +56,15 @@ def inspect_source(source: Source, answers: Answers | None = None) -> dict[str, 
     if file.reading.questions:
         return _told(kind, file.reading.as_dict())
     return _read(file, kind)
+
+
+def storable(source: Source) -> bytes | None:
+    """The file without what it says about people (`without_people`); None where it may be stored as it is, as may a
+    benchmark's result. Raises ImportRefused."""
+    opened = open_source(source)
+    if not is_vllm_log(opened.head) and read_measurement(opened) is not None:
+        return None
+    return without_people(source)
 
 
 def _length_tables(opened: Opened) -> dict[str, Any]:

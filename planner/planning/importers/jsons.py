@@ -56,13 +56,13 @@ def json_document(opened: Opened) -> Any:
 def json_records(opened: Opened, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
     """Objects with their line, or their place in the array, from 1 on. Raises ImportRefused."""
     if _start(opened.head)[:1] == b"[":
-        rows = _items(opened, is_array=True)
+        rows = json_items(opened, is_array=True)
     elif opened.is_whole and b"\n" not in opened.head.strip():
         rows = enumerate(_rows_of(json_document(opened)), 1)
     elif is_json_lines(opened.head):
         rows = _line_items(opened, problems)
     elif _follows_another(opened.head):
-        rows = _items(opened, is_array=False)
+        rows = json_items(opened, is_array=False)
     else:
         rows = enumerate(_rows_of(json_document(opened)), 1)
     for row, value in rows:
@@ -174,7 +174,7 @@ def _flatten(value: dict[str, Any], path: str, flat: dict[str, Any], depth: int)
             flat[f"{path}{key}"] = part
 
 
-def _items(opened: Opened, *, is_array: bool) -> Iterator[tuple[int, Any]]:
+def json_items(opened: Opened, *, is_array: bool) -> Iterator[tuple[int, Any]]:
     """Entries of an array, or objects one after the other, as they come; no more than one and a block is held.
 
     Raises ImportRefused.

@@ -92,7 +92,7 @@ def rate_summary(windows: RateWindows) -> dict[str, object]:
         "trough_to_mean": float(by_window.min()) / mean_rps if mean_rps else None,
         "rate_weighted_gap_cv": float((windows.gap_cv[told] * weight).sum() / weight.sum()) if weight.sum() else None,
         "top_tenth_of_clients_share": float(by_client[:top].sum() / by_client.sum()) if by_client.sum() else None,
-        "fitted": _fitted(mean_rps, by_window, windows),
+        "fitted": _fitted(mean_rps, np.asarray(by_window, dtype=np.float64), windows),
     }
 
 

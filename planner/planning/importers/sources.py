@@ -79,6 +79,12 @@ class Opened:
         """Blocks of whole lines, each with its line feed; only the last may lack it."""
         return whole_lines(self.blocks())
 
+    def text_lines(self) -> Iterator[str]:
+        """Lines without their feeds."""
+        for block in self.lines():
+            for line in block.split(b"\n")[: block.count(b"\n") + (not block.endswith(b"\n"))]:
+                yield line.decode("utf-8", "replace")
+
 
 def open_source(source: Source) -> Opened:
     """Looks at the first bytes. Raises ImportRefused."""

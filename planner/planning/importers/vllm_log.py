@@ -31,6 +31,7 @@ _TIME = re.compile(r"\b(?:DEBUG|INFO|WARNING) (\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)
 _RECEIVED = re.compile(r"\] Received request ([^\s:]+):")
 _DETAILS = re.compile(r"\] Request ([^\s:]+) details:")
 _RESPONSE = re.compile(r"\] Generated response ([^\s:]+)( \(streaming (?:delta|complete)\))?:")
+_KEY = re.compile(r"(api_key['\"]?\s*[:=]\s*)(\[[^\]]*\]|'[^']*'|\"[^\"]*\"|[^\s,)}]+)")
 _RATES = re.compile(r"Avg prompt throughput: ([\d.]+) tokens/s, Avg generation throughput: ([\d.]+) tokens/s")
 _IDS = {
     side: re.compile(rf".*{side}_token_ids: \[([\d, ]*)(\]?)", re.DOTALL) for side in ("prompt", "output")
@@ -56,7 +57,7 @@ def log_records(opened: Opened) -> Iterator[tuple[int, dict[str, Any]]]:
     request_id. A count is None where the log does not tell it."""
     waiting: OrderedDict[str, _Request] = OrderedDict()
     clock = _Clock()
-    for row, line in _lines(opened):
+    for row, line in enumerate(opened.text_lines(), 1):
         received, response = _RECEIVED.search(line), _RESPONSE.search(line)
         if received and not (response and response.start() < received.start()):
             name = received.group(1)
@@ -89,7 +90,7 @@ def log_windows(opened: Opened) -> Iterator[tuple[int, dict[str, Any]]]:
     clock = _Clock()
     before_s: float | None = None
     requests = 0
-    for row, line in _lines(opened):
+    for row, line in enumerate(opened.text_lines(), 1):
         if _RECEIVED.search(line):
             requests += 1
             continue
@@ -105,6 +106,18 @@ def log_windows(opened: Opened) -> Iterator[tuple[int, dict[str, Any]]]:
         elif before_s is None:
             requests = 0  # since when is not known
         before_s = now
+
+
+def redacted_line(line: str) -> str:
+    """A line without texts and ids, as many zeros for ids. Of other lines the server's own stay, without keys; those of
+    its web server, which name addresses, are emptied."""
+    for kind, side in ((_RECEIVED, "prompt"), (_RESPONSE, "output"), (_DETAILS, "prompt")):
+        found = kind.search(line)
+        if found and _TIME.search(line[: found.end()]):
+            count = _count(line, side)
+            ids = "None" if count is None else f"[{', '.join('0' * count)}]"
+            return f"{line[: found.end()]} {side}_token_ids: {ids}"
+    return _KEY.sub(r"\1None", line) if _TIME.search(line) else ""
 
 
 def counted_request() -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -161,11 +174,3 @@ class _Clock:
         self._last_month = month
         fraction = float(f"0.{found.group(6)}") if found.group(6) else 0.0
         return ((self._years * DAYS_PER_YEAR + days) * 24 + hour) * 3_600.0 + minute * 60 + second + fraction
-
-
-def _lines(opened: Opened) -> Iterator[tuple[int, str]]:
-    row = 0
-    for block in opened.lines():
-        for line in block.split(b"\n")[: block.count(b"\n") + (not block.endswith(b"\n"))]:
-            row += 1
-            yield row, line.decode("utf-8", "replace")

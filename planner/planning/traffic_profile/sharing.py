@@ -14,6 +14,7 @@ IntArray = npt.NDArray[np.int64]
 CACHE_TOKENS = (16_384, 262_144, 4_194_304, None)
 MAX_BLOCK_TOUCHES = 2_000_000
 LEADING_BLOCKS = 64
+MOST_PLACES = 200_000
 
 
 class ConversationCounter:
@@ -100,7 +101,9 @@ class PrefixCounter:
         self._caches = [BlockCache(None if size is None else size // block_tokens) for size in CACHE_TOKENS]
         self._hit_tokens = [0] * len(CACHE_TOKENS)
         self._hit_blocks = self._blocks = self._tokens = self._rows = 0
-        self._leading: dict[tuple[int, ...], int] = {}
+        self._places: dict[tuple[int, int], int] = {}  # beginnings as a tree: (the place before, block) -> place
+        self._times: list[int] = []
+        self._depths: list[int] = []
         self.is_partial = False
 
     def add(self, chunk: Chunk) -> None:
@@ -122,13 +125,16 @@ class PrefixCounter:
             self._hit_tokens[place] += min(run * self._block_tokens, max(0, prompt_tokens - 1))
             if size is None:
                 self._hit_blocks += run
-        for length in range(1, min(len(ids), LEADING_BLOCKS) + 1):
-            head = tuple(ids[:length])
-            if length > 1 and head[:-1] not in self._leading:
+        before = -1
+        for block in ids[:LEADING_BLOCKS]:
+            if len(self._places) >= MOST_PLACES and (before, block) not in self._places:
                 break
-            if len(self._leading) >= 200_000 and head not in self._leading:
-                break
-            self._leading[head] = self._leading.get(head, 0) + 1
+            place = self._places.setdefault((before, block), len(self._places))
+            if place == len(self._times):
+                self._times.append(0)
+                self._depths.append(self._depths[before] + 1 if before >= 0 else 1)
+            self._times[place] += 1
+            before = place
 
     def summary(self) -> dict[str, object] | None:
         """Shares of prompt tokens that could have been reused; None where no row has blocks."""
@@ -150,7 +156,8 @@ class PrefixCounter:
     def common_prefix_tokens(self) -> int:
         """The longest beginning, in whole blocks, that at least half of all prompts have."""
         half = self._rows / 2
-        longest = max((len(head) for head, times in self._leading.items() if times >= half), default=0)
+        common = (depth for times, depth in zip(self._times, self._depths, strict=True) if times >= half)
+        longest = max(common, default=0)
         return longest * self._block_tokens
 
 

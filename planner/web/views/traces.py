@@ -14,13 +14,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from planner.datasets.models import Purpose, Trace, TraceUpload
 from planner.datasets.selectors import trace_get, traces_of, upload_get, uploads_of
 from planner.datasets.services import (
-    MAX_PART_BYTES,
     UploadRefused,
     trace_delete,
-    upload_add,
-    upload_begin,
     upload_confirm,
     upload_delete,
+    upload_file,
     upload_preview,
 )
 from planner.planning.importers import ANSWERS, Answers, ImportRefused
@@ -57,6 +55,8 @@ def new(request: HttpRequest, visit: Visit) -> HttpResponse:
         kept = stored(visit, upload)
     except UploadRefused as refused:
         return _choose(request, visit, refused.detail)
+    except ImportRefused as refused:
+        return _choose(request, visit, str(refused))
     except ValidationError:
         return _choose(request, visit, "The file's name cannot be used. Rename it and try again.")
     try:
@@ -141,15 +141,9 @@ def no_file(request: HttpRequest) -> str:
 
 
 def stored(visit: Visit, upload: "UploadedFile[bytes]", purpose: Purpose = Purpose.TRACE) -> TraceUpload:
-    """The file in parts, as the API stores it. UploadRefused: too large, or too many are open."""
-    kept = upload_begin(team=visit.team, user=visit.user, name=upload.name or "file", purpose=purpose)
-    try:
-        for number, part in enumerate(upload.chunks(MAX_PART_BYTES), start=1):
-            kept = upload_add(upload=kept, number=number, data=part)
-    except UploadRefused:
-        upload_delete(upload=kept, user=visit.user)
-        raise
-    return kept
+    """The file without people. UploadRefused: too large, or too many are open. ImportRefused: not readable at all."""
+    data = b"".join(upload.chunks())
+    return upload_file(team=visit.team, user=visit.user, name=upload.name or "file", data=data, purpose=purpose)
 
 
 def _answers(asked: QueryDict) -> Answers:
