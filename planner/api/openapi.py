@@ -1,6 +1,7 @@
 """What the OpenAPI document says about each operation: parameters, answers of every status, examples.
 
-After a change: `python manage.py spectacular --format openapi-json --file planner/api/openapi.json`.
+After a change: `python manage.py spectacular --format openapi-json --file planner/api/openapi.json`, and
+`python scripts/client_kinds.py` for the types of the Python client.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,6 @@
 """The Python client and its command against a live server."""
 
+import contextlib
 import json
 import re
 import subprocess
@@ -23,6 +24,7 @@ from planner.reports.tables import TABLES
 from planner.runs.models import RequestPart, Run, State
 from planner.webhooks import signing
 from tests.factories import make_run, make_token, make_user, scenario_dict
+from tests.load_tests import DEPLOYMENT
 from tests.planner.api.flat import CALCULATIONS, QUESTION
 from tests.planner.api.test_permissions import Things
 from tests.planner.reports.example import example, infeasible_example
@@ -247,6 +249,24 @@ def test_every_operation_of_the_document_has_a_name(live_server: LiveServer, mon
     assert client.token(team, token["id"])["scope"] == "read"
     client.delete_token(team, token["id"])
     assert "run.started" in {row["action"] for row in client.audit(team)}
+    calibration, measurement = str(things["calibration"]), str(things["measurement"])
+    assert calibration in [row["id"] for row in client.calibrations()]
+    assert client.calibration(calibration)["id"] == calibration
+    for change in (client.use_calibration, client.drop_calibration):
+        with pytest.raises(ApiError):  # it waits for a worker
+            change(calibration)
+    assert measurement in [row["id"] for row in client.measurements()]
+    client.calibrate(measurement)
+    kept = str(things["file"])
+    list(client.measurement_uploads())
+    client.preview_measurement(kept)
+    client.confirm_measurement(kept, DEPLOYMENT)
+    other = client.upload_measurement("Other", b"{}")
+    assert client.measurement_upload(other["id"])["parts"] == 1
+    client.delete_measurement_upload(other["id"])
+    assert client.measurement(measurement)["id"] == measurement
+    with contextlib.suppress(ApiError):  # a calibration may rest on it
+        client.delete_measurement(measurement)
     hook = client.create_webhook("https://example.com/hook")
     ping = client.ping_webhook(hook["id"])
     list(client.deliveries(hook["id"]))

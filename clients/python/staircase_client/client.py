@@ -260,11 +260,7 @@ class Client:
 
     def upload_trace(self, name: str, data: bytes) -> kinds.Upload:
         """Sends a file in parts; look at `preview_trace` and keep it with `confirm_trace`."""
-        upload = self._json("POST", "/traces/uploads", body={"name": name})
-        for number, start in enumerate(range(0, len(data), PART_BYTES), 1):
-            path, part = f"/traces/uploads/{upload['id']}/parts", data[start : start + PART_BYTES]
-            upload = self._http.call("POST", path, query={"number": number}, data=part).json()
-        return cast(kinds.Upload, upload)
+        return self._sent("/traces/uploads", name, data)
 
     def uploads(self, **filters: Any) -> Iterator[kinds.Upload]:
         """Files that were not confirmed yet."""
@@ -287,6 +283,66 @@ class Client:
     def delete_upload(self, upload_id: str) -> None:
         """Gives an upload up."""
         self._http.call("DELETE", f"/traces/uploads/{upload_id}")
+
+    # --- measurements and calibrations ---
+
+    def measurements(self, **filters: Any) -> Iterator[kinds.MeasurementSummary]:
+        """The team's measured runs of its own servers, newest first."""
+        return cast("Iterator[kinds.MeasurementSummary]", self._http.pages("/measurements", filters))
+
+    def measurement(self, measurement_id: str) -> kinds.MeasurementDetail:
+        """One of them."""
+        return cast(kinds.MeasurementDetail, self._json("GET", f"/measurements/{measurement_id}"))
+
+    def delete_measurement(self, measurement_id: str) -> None:
+        """Forgets one."""
+        self._http.call("DELETE", f"/measurements/{measurement_id}")
+
+    def upload_measurement(self, name: str, data: bytes) -> kinds.Upload:
+        """Sends a file in parts; look at `preview_measurement` and keep it with `confirm_measurement`."""
+        return self._sent("/measurements/uploads", name, data)
+
+    def measurement_uploads(self, **filters: Any) -> Iterator[kinds.Upload]:
+        """Files that were not confirmed yet."""
+        return cast("Iterator[kinds.Upload]", self._http.pages("/measurements/uploads", filters))
+
+    def measurement_upload(self, upload_id: str) -> kinds.Upload:
+        """One of them."""
+        return cast(kinds.Upload, self._json("GET", f"/measurements/uploads/{upload_id}"))
+
+    def preview_measurement(self, upload_id: str) -> kinds.MeasurementPreview:
+        """What the file holds."""
+        return cast(kinds.MeasurementPreview, self._json("POST", f"/measurements/uploads/{upload_id}/preview"))
+
+    def confirm_measurement(self, upload_id: str, deployment: Mapping[str, Any]) -> kinds.MeasurementDetail:
+        """Keeps the file as measured on this deployment."""
+        path, body = f"/measurements/uploads/{upload_id}/confirm", {"deployment": dict(deployment)}
+        return cast(kinds.MeasurementDetail, self._json("POST", path, body=body))
+
+    def delete_measurement_upload(self, upload_id: str) -> None:
+        """Gives an upload up."""
+        self._http.call("DELETE", f"/measurements/uploads/{upload_id}")
+
+    def calibrations(self, **filters: Any) -> Iterator[kinds.CalibrationSummary]:
+        """Step times fitted to the team's measurements, newest first."""
+        return cast("Iterator[kinds.CalibrationSummary]", self._http.pages("/calibrations", filters))
+
+    def calibration(self, calibration_id: str) -> kinds.CalibrationDetail:
+        """One of them."""
+        return cast(kinds.CalibrationDetail, self._json("GET", f"/calibrations/{calibration_id}"))
+
+    def calibrate(self, measurement_id: str) -> kinds.CalibrationDetail:
+        """Starts fitting to a measurement; read it again until it has ended."""
+        body = {"measurement_id": measurement_id}
+        return cast(kinds.CalibrationDetail, self._json("POST", "/calibrations", body=body))
+
+    def use_calibration(self, calibration_id: str) -> None:
+        """Lets the team's plans use it."""
+        self._http.call("PUT", f"/calibrations/{calibration_id}/use")
+
+    def drop_calibration(self, calibration_id: str) -> None:
+        """Plans use it no longer."""
+        self._http.call("DELETE", f"/calibrations/{calibration_id}/use")
 
     # --- team ---
 
@@ -410,6 +466,13 @@ class Client:
     def table(self, path: str, *, format: str = "csv", **filters: Any) -> bytes:  # noqa: A002 - the API's word
         """Any list, or a report, as one file: csv or xlsx. path: below /api/v1, such as /runs, or a `link`."""
         return self._http.call("GET", path, query={**filters, "format": format}, headers={"Accept": "*/*"}).body
+
+    def _sent(self, uploads: str, name: str, data: bytes) -> kinds.Upload:
+        upload = self._json("POST", uploads, body={"name": name})
+        for number, start in enumerate(range(0, len(data), PART_BYTES), 1):
+            path, part = f"{uploads}/{upload['id']}/parts", data[start : start + PART_BYTES]
+            upload = self._http.call("POST", path, query={"number": number}, data=part).json()
+        return cast(kinds.Upload, upload)
 
     def _json(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
         body: dict[str, Any] = self._http.call(method, path, **sent).json()
