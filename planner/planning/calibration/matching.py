@@ -54,8 +54,9 @@ def with_calibrations(scenario: Scenario, stated: tuple[Stated, ...]) -> Scenari
     """
     if scenario.calibrations is not None:
         return scenario
-    gpus = scenario.hardware.gpus
-    names = None if gpus == "any" else {gpu if isinstance(gpu, str) else gpu.id for gpu in gpus}
+    hardware = scenario.hardware
+    listed = () if isinstance(hardware.gpus, str) else hardware.gpus
+    names = None if hardware.tries_any else {gpu if isinstance(gpu, str) else gpu.id for gpu in listed}
     model = resolve_model(scenario.model).id
     fitting = tuple(
         each

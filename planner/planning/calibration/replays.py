@@ -37,8 +37,10 @@ class ReplayedRun(MeasuredRun):
         return replace(self, setup=replace(self.setup, deployment=deployment))
 
 
-def replayed_run(log: RequestLog, compared: NDArray[np.bool_] | None = None) -> ReplayedRun:
-    """A log, or a part of its requests. Raises Unusable."""
+def replayed_run(
+    log: RequestLog, compared: NDArray[np.bool_] | None = None, deployment: Deployment | None = None
+) -> ReplayedRun:
+    """A log, or a part of its requests; deployment: in place of what the log says of itself. Raises Unusable."""
     chosen = np.ones(len(log.prompt_tokens), bool) if compared is None else compared
     told = _prediction(log.measured, chosen)
     span_s = float(log.measured.sent_s[-1] - log.measured.sent_s[0]) or 1.0
@@ -55,7 +57,7 @@ def replayed_run(log: RequestLog, compared: NDArray[np.bool_] | None = None) -> 
     )
     figures = [Figure("ttft", "mean", told.ttft_ms), Figure("e2e", "mean", 1e3 * told.e2e_s)]
     figures += [Figure("tpot", "mean", told.tpot_ms)] if told.tpot_ms else []
-    setup = RowSetup(blank_row(log.name), log_deployment(log), 1, load)
+    setup = RowSetup(blank_row(log.name), deployment or log_deployment(log), 1, load)
     return ReplayedRun(log.name, setup, tuple(figures), log, chosen)
 
 

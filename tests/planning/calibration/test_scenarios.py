@@ -85,6 +85,13 @@ def test_what_cannot_match_leaves_digest_and_result_alone() -> None:
     assert "calibrations" not in canonical_json(plain)
 
 
+def test_any_accelerator_may_match() -> None:
+    for gpus in ("any", ["any"], ["H100-SXM5-80GB", "any"]):
+        taken = with_calibrations(small(hardware={"gpus": gpus}), (stated(), stated(gpu="H200-SXM-141GB")))
+        assert taken.calibrations is not None
+        assert len(taken.calibrations) == 2
+
+
 def test_a_digest_covers_the_calibration_and_a_scenario_that_says_none_takes_none() -> None:
     taken, other = (with_calibrations(small(), (stated(host_factor=each),)) for each in (1.3, 1.31))
     assert len({scenario_digest(each) for each in (small(), taken, other)}) == 3
