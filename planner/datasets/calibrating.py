@@ -13,7 +13,7 @@ from planner.datasets.models import Calibration, Measurement
 from planner.datasets.own import own_of
 from planner.datasets.selectors import calibrations_in_use, measurements_like
 from planner.planning.calibration.calibrate import DatedRun, NothingToFit, calibrate
-from planner.planning.calibration.runs import NotKnown, measured_run
+from planner.planning.calibration.runs import NotKnown, measured_run, run_name
 from planner.planning.measurements import Measurement as Read
 from planner.planning.schema.calibration import Calibration as StatedCalibration
 from planner.teams.audit import record
@@ -87,7 +87,7 @@ def calibration_compute(row: Calibration) -> dict[str, Any]:
         said, deployment = planning.read_deployment(measurement.deployment, own)
         read = Read.of(measurement.inspection)
         for place, run in enumerate(read.runs, 1):
-            label = f"{measurement.name}, {run.label or f'run {place}'}"
+            label = f"{measurement.name}, {run_name(run, place)}"
             try:
                 dated.append(DatedRun(measured_run(run, read.format, deployment, label), said.measured_on))
             except NotKnown as reason:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.reports import names
-from planner.reports.numbers import DASH, between, milliseconds, number, percent, requests_per_s, significant
+from planner.reports.numbers import DASH, MINUS, between, milliseconds, number, percent, requests_per_s, significant
 from planner.reports.parts import Cell, Column, Fact, Row, Table
 
 Told = Mapping[str, Any]
@@ -107,7 +107,7 @@ def _runs_table(runs: Sequence[Told]) -> Table | None:
     rows = tuple(
         Row(
             (
-                Cell(run_label(run, place), note=_sent(run)),
+                Cell(str(run["label"]) or f"run {place}", note=_sent(run)),
                 Cell(number(run["completed"])),
                 Cell(requests_per_s(run["request_rps"])),
                 Cell(significant(run["mean_concurrency"])),
@@ -120,11 +120,6 @@ def _runs_table(runs: Sequence[Told]) -> Table | None:
         for place, run in enumerate(runs[:MOST_SHOWN], 1)
     )
     return Table("Runs as they were read", columns, rows, small=True) if rows else None
-
-
-def run_label(run: Told, place: int) -> str:
-    """What a run is called."""
-    return str(run["label"]) or f"run {place}"
 
 
 def _sent(run: Told) -> str:
@@ -151,29 +146,38 @@ def _latency_cell(run: Told, metric: str) -> Cell:
 
 
 def _checks_table(checks: Sequence[tuple[Told, Told]]) -> Table | None:
+    """One row for each check, with the run where the two ways differ most."""
     columns = (
         Column("Check"),
-        Column("Run"),
-        Column("In the file", numeric=True),
-        Column("From its other numbers", numeric=True),
-        Column("Difference", "%", numeric=True),
+        Column("Runs", "agree", numeric=True),
+        Column("In the file", "at most apart", numeric=True),
+        Column("From its other numbers", "at most apart", numeric=True),
+        Column("Difference", "%, the largest", numeric=True),
         Column("Result"),
     )
-    ordered = sorted(checks, key=lambda pair: pair[1]["ok"])
-    rows = tuple(
-        Row(
-            (
-                Cell(CHECKS.get(check["name"]) or check["name"], note=check["detail"]),
-                Cell(str(run["label"]) or DASH),
-                Cell(significant(check["stated"])),
-                Cell(significant(check["derived"])),
-                Cell(f"{check['difference_pct']:+.1f}"),
-                Cell("agrees", state="yes") if check["ok"] else Cell("disagrees", state="no", warn=True),
-            )
+    rows = []
+    for name in dict.fromkeys(check["name"] for _, check in checks):
+        same = [check for _, check in checks if check["name"] == name]
+        worst = max(same, key=lambda check: abs(check["difference_pct"]))
+        wrong = sum(not check["ok"] for check in same)
+        result = Cell("disagrees", state="no", warn=True) if wrong else Cell("agrees", state="yes")
+        cells = (
+            Cell(CHECKS.get(name) or name, note=worst["detail"]),
+            Cell(f"{len(same) - wrong} of {len(same)}"),
+            Cell(significant(worst["stated"])),
+            Cell(significant(worst["derived"])),
+            Cell(signed(worst["difference_pct"], 1)),
+            result,
         )
-        for run, check in ordered[:MOST_SHOWN]
-    )
-    return Table("Whether the numbers can be true together", columns, rows, small=True) if rows else None
+        rows.append((wrong == 0, Row(cells)))
+    ordered = tuple(row for _, row in sorted(rows, key=lambda pair: pair[0]))
+    return Table("Whether the numbers can be true together", columns, ordered, small=True) if rows else None
+
+
+def signed(value: float, digits: int = 0) -> str:
+    """A difference in percent: "+12", "−3", "0"."""
+    text = number(value, digits)
+    return text if text.startswith(MINUS) or not any(c not in "0.," for c in text) else f"+{text}"
 
 
 def _disagreement(run: Told, check: Told, runs: int) -> str:
@@ -250,7 +254,7 @@ def _shown(metric: str) -> Any:
 
 
 def _pct(figure: Told) -> str:
-    return f"{figure['error_pct']:+.0f}"
+    return signed(figure["error_pct"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +309,7 @@ def _factors_table(factors: Sequence[Told]) -> Table:
                     Cell(label, note=meaning),
                     Cell(f"× {each['factor']:.3f}", note="" if told else "the runs say nothing of it"),
                     Cell(f"{100 * each['prior_log_width']:.0f} %"),
-                    Cell(f"{each['widths']:+.1f}"),
+                    Cell(signed(each["widths"], 1)),
                 )
             )
         )
@@ -329,12 +333,21 @@ def _before_after_table(figures: Sequence[Told]) -> Table:
             for k in ("before", "after", "held_out")
         ]
         label = f"{METRICS.get(each['metric'], each['metric'])}, {each['statistic']}"
-        rows.append(Row((Cell(each["label"]), Cell(label, note=each["unit"]), Cell(show(each["measured"])), *cells)))
+        rows.append(
+            Row(
+                (
+                    Cell(each["label"], note=each["load"]),
+                    Cell(label, note=each["unit"]),
+                    Cell(show(each["measured"])),
+                    *cells,
+                )
+            )
+        )
     return Table("Predicted against measured, before and after", columns, tuple(rows))
 
 
 def _beside(each: Told, key: str, show: Any) -> Cell:
-    return Cell(show(each[key]), note=f"{100 * (each[key] / each['measured'] - 1):+.0f} %")
+    return Cell(show(each[key]), note=f"{signed(100 * (each[key] / each['measured'] - 1))} %")
 
 
 def _interval_facts(stated: Told, told: Told) -> Iterator[Fact]:

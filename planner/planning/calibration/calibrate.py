@@ -25,7 +25,7 @@ from planner.planning.calibration.fit import (
 )
 from planner.planning.calibration.intervals import LEAST_HELD_OUT, calibrated_interval
 from planner.planning.calibration.matching import deployment_key
-from planner.planning.calibration.predicting import UNIT
+from planner.planning.calibration.predicting import UNIT, load_words
 from planner.planning.calibration.runs import MeasuredRun
 from planner.planning.schema.calibration import Calibration, EngineName
 from planner.planning.validation.unusable import Unusable
@@ -171,6 +171,7 @@ def _figure_rows(
         rows.append(
             {
                 "label": runs[run].label,
+                "load": load_words(runs[run]),
                 "metric": figure.metric,
                 "statistic": figure.statistic,
                 "unit": UNIT[figure.metric],

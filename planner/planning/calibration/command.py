@@ -13,7 +13,7 @@ from planner.planning.calibration.calibrate import Calibrated, DatedRun, calibra
 from planner.planning.calibration.deployment import read_deployment
 from planner.planning.calibration.predicting import MOST_RUNS
 from planner.planning.calibration.replays import replayed_run
-from planner.planning.calibration.runs import NotKnown, measured_run
+from planner.planning.calibration.runs import NotKnown, measured_run, run_name
 from planner.planning.errors import FieldError, ScenarioInvalid, show
 from planner.planning.importers import ImportRefused, file_source, open_source
 from planner.planning.measurements import read_measurement
@@ -96,7 +96,7 @@ def _runs_of(path: Path, deployment: Deployment, measured_on: date) -> tuple[lis
         raise ImportRefused("not_a_measurement", f"{path.name} holds no runs of a load test.")
     found, left_out = [], []
     for place, run in enumerate(read.runs[:MOST_RUNS], 1):
-        label = f"{path.name}, {run.label or f'run {place}'}"
+        label = f"{path.name}, {run_name(run, place)}"
         try:
             found.append(DatedRun(measured_run(run, read.format, deployment, label), measured_on))
         except NotKnown as reason:

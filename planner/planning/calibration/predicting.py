@@ -10,7 +10,7 @@ from costmodel import Deployment, StepFactors, memory_plan
 from costmodel.deployment.calibration import Calibration
 from costmodel.steptime.coverage import Coverage, coverage
 from planner.planning.calibration.matching import calibrated
-from planner.planning.calibration.runs import Figure, MeasuredRun, NotKnown, measured_run
+from planner.planning.calibration.runs import Figure, MeasuredRun, NotKnown, measured_run, run_name
 from planner.planning.measurements import Measurement
 from planner.planning.schema.calibration import Calibration as Stated
 from planner.planning.validation.runs import Prediction
@@ -66,7 +66,7 @@ def compare_measurement(
     deployment = calibrated(deployment, stated)
     rows: list[dict[str, Any]] = []
     for place, run in enumerate(measurement.runs[:MOST_RUNS], 1):
-        label = run.label or f"run {place}"
+        label = run_name(run, place)
         row: dict[str, Any] = {"place": place, "label": label, "load": None, "figures": [], "reason": ""}
         try:
             known = measured_run(run, measurement.format, deployment, label)

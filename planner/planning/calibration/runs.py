@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ AT_LIMIT = 0.9
 """Requests in flight above this share of the limit: the limit, not the rate, paced the run."""
 OF_SERVERS = ("prometheus_query",)
 METRICS = ("ttft", "tpot", "e2e")
+_STAMP = re.compile(r"[\d\-_:T. ]+")
 STATISTICS = (("mean", "mean"), ("p50", "median"))
 
 
@@ -71,6 +73,11 @@ class MeasuredRun:
         if load.kind == "burst":
             return float(load.requests)
         return max(1.0, load.rate_rps * (latency_ms or 1e3) / 1e3)
+
+
+def run_name(run: Run, place: int) -> str:
+    """What a person calls a run: its label, where that is more than a time stamp."""
+    return run.label if run.label and not _STAMP.fullmatch(run.label) else f"run {place}"
 
 
 def measured_run(run: Run, format_key: str, deployment: Deployment, label: str) -> MeasuredRun:

@@ -41,7 +41,7 @@ def test_a_file_is_seen_asked_about_and_kept(editor: Client) -> None:
     address = send(editor, bench_serving(bench_run(4, tpot_ms=7.0, ttft_ms=60.0, output_throughput=9_999.0)))
     page = text_of(editor, address)
     assert "Numbers that disagree." in page
-    assert "The file does not say all of it." in page
+    assert "The file does not say all of it" in page
     assert f'value="{DEPLOYMENT["model"]}"' in page
     asked = editor.post(address, {**WHERE, "gpu": "", "tensor_parallel": ""})
     assert asked.status_code == 422
