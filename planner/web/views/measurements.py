@@ -70,15 +70,17 @@ def new(request: HttpRequest, visit: Visit) -> HttpResponse:
         kept = stored(visit, upload, Purpose.MEASUREMENT)
     except UploadRefused as refused:
         return _choose(request, visit, refused.detail)
+    except ImportRefused as refused:
+        return _choose(request, visit, str(refused))
     except ValidationError:
         return _choose(request, visit, "The file's name cannot be used. Rename it and try again.")
     try:
         told = measurement_preview(upload=kept)
     except ImportRefused as refused:
-        upload_delete(upload=kept)
+        upload_delete(upload=kept, user=visit.user)
         return _choose(request, visit, str(refused))
     if told["known"]:
-        upload_delete(upload=kept)
+        upload_delete(upload=kept, user=visit.user)
         return redirect(f"{reverse('measurement', args=[told['known']])}?again=1{visit.team_and}")
     return redirect("measurement-upload", upload_id=kept.pk)
 
@@ -97,7 +99,7 @@ def upload(request: HttpRequest, visit: Visit, upload_id: uuid.UUID) -> HttpResp
     try:
         told = measurement_preview(upload=row)
     except ImportRefused as refused:  # stored over the API: nothing was looked at then
-        upload_delete(upload=row)
+        upload_delete(upload=row, user=visit.user)
         return _choose(request, visit, str(refused))
     form = DeploymentForm(request.POST) if request.method == "POST" else DeploymentForm(initial=told["says"])
     if request.method == "POST" and form.is_valid():
@@ -127,7 +129,7 @@ def upload(request: HttpRequest, visit: Visit, upload_id: uuid.UUID) -> HttpResp
 def upload_forget(request: HttpRequest, visit: Visit, upload_id: uuid.UUID) -> HttpResponse:
     """End an upload without a measurement."""
     must_edit(visit)
-    upload_delete(upload=_upload_of(visit, upload_id))
+    upload_delete(upload=_upload_of(visit, upload_id), user=visit.user)
     return redirect(f"{reverse('measurement-new')}{visit.team_query}")
 
 

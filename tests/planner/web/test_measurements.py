@@ -64,6 +64,8 @@ def test_a_file_is_seen_asked_about_and_kept(editor: Client) -> None:
 
 def test_a_file_of_another_kind_is_explained_and_not_kept(editor: Client) -> None:
     assert "Traffic goes under Traces." in send(editor, b"0,10,5\n1,10,5\n")
+    assert "Archives" in send(editor, b"PK\x03\x04" + b"\0" * 99)
+    assert "holds nothing" in send(editor, b"")
     assert "Choose a file first." in editor.post("/measurements/new/", {}).content.decode()
     assert not TraceUpload.objects.exists()
 
