@@ -108,7 +108,8 @@ def _facts(reading: Told, profile: Told | None) -> Iterator[Fact]:
         for label, key in peaks:
             if rates.get(key):
                 yield Fact(label, significant(rates[key]))
-    if gaps and gaps.get("cv") is not None:
+        yield from _burstiness(rates)
+    if gaps and gaps.get("cv") is not None and not gaps.get("is_quantised"):
         yield Fact("Variation of the gaps", significant(gaps["cv"]), note="1 is random, above 1 comes in bursts")
     for label, key in (("Prompt tokens", "prompt_tokens"), ("Output tokens", "output_tokens")):
         if lengths:
@@ -116,8 +117,42 @@ def _facts(reading: Told, profile: Told | None) -> Iterator[Fact]:
             yield Fact(
                 f"{label}, mean", number(told["mean"]), note=f"p95 {number(told['p95'])}, max {number(told['max'])}"
             )
+    if lengths and lengths.get("correlation_of_logs") is not None:
+        correlation = significant(lengths["correlation_of_logs"], 2)
+        yield Fact("Correlation of prompt and output", correlation, note="of their logarithms; 0 is none, 1 is full")
     if lengths and lengths.get("cached_token_ratio") is not None:
         yield Fact("Cached prompt tokens", percent(lengths["cached_token_ratio"]))
+    yield from _shared(profile)
+
+
+def _burstiness(rates: Told) -> Iterator[Fact]:
+    """How much more than by chance the counts of windows differ, at several scales; and growth."""
+    scales = (("1", "1 s"), ("60", "1 min"), ("3600", "1 h"))
+    told = [(name, rates["dispersion_by_scale_s"].get(scale)) for scale, name in scales]
+    known = [f"{significant(value)} in {name}" for name, value in told if value is not None]
+    if known:
+        yield Fact("Burstiness", " · ".join(known), note="variance ÷ mean of the counts; 1 is random")
+    if rates.get("growth_per_week") is not None:
+        yield Fact("Growth", percent(rates["growth_per_week"], 1), "a week")
+
+
+def _shared(profile: Told) -> Iterator[Fact]:
+    """Conversations, clients, and what of the prompts came before."""
+    talks, clients, prefix = (profile.get(name) for name in ("conversations", "clients", "prefix"))
+    if talks:
+        turns = f"{significant(talks['turns_mean'])} turns on average"
+        again = talks.get("next_turn_p50_s")
+        later = f", the next after {duration(again)}" if again is not None else ""
+        yield Fact("Conversations", number(talks["conversations"]), note=turns + later)
+    if clients:
+        shares = f"the largest sends {percent(clients['largest_share'])}, the busiest tenth "
+        yield Fact("Clients", number(clients["clients"]), note=shares + percent(clients["top_tenth_share"]))
+    if prefix:
+        by_size = prefix["reusable_token_ratio_by_cache_tokens"]
+        sizes = (("262144", "256 Ki"), ("4194304", "4 Mi"))
+        caches = ", ".join(f"{percent(by_size[key])} with {name} tokens" for key, name in sizes if key in by_size)
+        label = "Prompt tokens that came before"
+        yield Fact(label, percent(by_size["unbounded"]), note=f"in a cache without limit; {caches}")
 
 
 def _warnings(reading: Told, profile: Told | None) -> Iterator[str]:
@@ -204,7 +239,9 @@ def _fitted(profile: Told | None) -> Iterator[Fact]:
     arrival = traffic["arrival"]
     cv = f", variation {significant(arrival['cv'])}" if "cv" in arrival else ""
     rate = "busiest hour" if fitted["is_peak_hour"] else "mean over the week"
-    yield Fact("Arrivals", f"{arrival['kind'].capitalize()}{cv}")
+    off = fitted["ks_distance"]["arrival"].get(arrival["kind"])
+    note = f"off by at most {percent(off, 1)} of gaps" if off else "the stamps are too coarse to say how close"
+    yield Fact("Arrivals", f"{arrival['kind'].capitalize()}{cv}", note=note)
     yield Fact("Rate", requests_per_s(arrival["mean_rps"]), "req/s", note=rate)
     for label, key in (("Prompts", "prompt_tokens"), ("Outputs", "output_tokens")):
         distance = fitted["ks_distance"][key]

@@ -11,7 +11,7 @@ Widget = Literal["", "text", "area", "models", "providers", "api_models", "trace
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One field of the form by its dotted path in the scenario."""
+    """One field of the form by its dotted path in the scenario. unset: what a choice that is left out is called."""
 
     path: str
     label: str
@@ -20,6 +20,7 @@ class Item:
     optional: bool = False
     wide: bool = False
     help: str = ""
+    unset: str = "engine default"
 
 
 @dataclass(frozen=True, slots=True)

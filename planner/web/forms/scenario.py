@@ -231,7 +231,7 @@ def _options(item: Item, schema: FieldSchema) -> Options:
     if schema.boolean:
         return BOOLEAN_CHOICES
     named = tuple((choice, _label(item.path, choice)) for choice in schema.choices)
-    return (("", "engine default"), *named) if item.optional and named else named
+    return (("", item.unset), *named) if item.optional and named else named
 
 
 def _label(path: str, choice: str) -> str:

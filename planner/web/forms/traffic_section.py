@@ -69,9 +69,26 @@ TRAFFIC = Section(
         Group(
             (
                 Item("traffic.trace", "Recorded requests", "trace", wide=True),
-                Item("traffic.trace.prefixes", "What prompts share", optional=True),
-                Item("traffic.trace.copies", "Times as many requests", optional=True),
-                Item("traffic.trace.speed", "Times as fast", optional=True),
+                Item(
+                    "traffic.trace.prefixes",
+                    "What prompts share",
+                    optional=True,
+                    unset="as recorded",
+                    help="As recorded: the hashed blocks of the trace, if it has any. Conversations: a turn repeats "
+                    "what was said before.",
+                ),
+                Item(
+                    "traffic.trace.copies",
+                    "Times as many requests",
+                    optional=True,
+                    help="More users alike in the same time; 0.5: half of them.",
+                ),
+                Item(
+                    "traffic.trace.speed",
+                    "Times as fast",
+                    optional=True,
+                    help="At 2, gaps and bursts last half as long.",
+                ),
             ),
             title="Recorded requests",
             ways=("trace",),

@@ -1,3 +1,4 @@
+import json
 import uuid
 
 import pytest
@@ -170,3 +171,26 @@ def test_text_of_a_file_is_escaped(editor: Client) -> None:
 def test_pictures_of_a_profile_say_what_they_show(editor: Client, user: User) -> None:
     page = editor.get(f"/traces/{make_trace(user, GOOD).pk}/").content.decode()
     assert "Prompts: mean 130, 95th percentile" in page
+
+
+def test_the_page_tells_what_prompts_share_and_how_close_the_distributions_are(editor: Client) -> None:
+    lines = [
+        {"chat_id": i, "parent_chat_id": i - 1 if i % 4 else -1, "timestamp": i * 0.5 + i * 7919 % 97 / 300,
+         "input_length": 64,
+         "output_length": 9, "type": "text", "turn": i % 4 + 1, "hash_ids": [0, 1, 2, 100 + i]}
+        for i in range(240)
+    ]  # fmt: skip
+    page = editor.get(send(editor, "\n".join(map(json.dumps, lines)).encode())).content.decode()
+    assert "Prompt tokens that came before" in page
+    assert "75 %" in page
+    assert "60" in page
+    assert "4.00 turns on average" in page
+    assert "Burstiness" in page
+    assert "of gaps" in page
+
+
+def test_a_scenario_plays_a_trace_as_asked(editor: Client, user: User) -> None:
+    trace = make_trace(user, GOOD)
+    page = editor.get(f"/scenarios/new/?trace={trace.pk}").content.decode()
+    for name in ("traffic.trace.prefixes", "traffic.trace.copies", "traffic.trace.speed"):
+        assert f'name="{name}"' in page
