@@ -49,6 +49,7 @@ class TraceView:
     pictures: tuple[Picture, ...]
     fitted: tuple[Fact, ...]
     lost: tuple[str, ...]
+    compared: Table | None
 
 
 def trace_view(told: Told) -> TraceView:
@@ -68,6 +69,7 @@ def trace_view(told: Told) -> TraceView:
         sample=_sample(profile),
         pictures=tuple(_pictures(profile)),
         fitted=tuple(_fitted(profile)),
+        compared=_compared(profile),
         lost=tuple((profile or {}).get("fitted", {}).get("lost", ())) if profile and profile.get("fitted") else (),
     )
 
@@ -229,6 +231,28 @@ def _pictures(profile: Told | None) -> Iterator[Picture]:
     for title, key in (("Prompts", "prompt_tokens"), ("Outputs", "output_tokens")):
         if told.get(key):
             yield lengths_picture(title, told[key])
+
+
+COMPARED = {
+    "dispersion_1_s": "Burstiness in 1 s",
+    "dispersion_60_s": "Burstiness in 1 min",
+    "peak_minute_to_mean": "Busiest minute ÷ mean",
+    "prompt_tokens": "Prompt tokens",
+    "output_tokens": "Output tokens",
+}
+
+
+def _compared(profile: Told | None) -> Table | None:
+    """The replay beside the distributions that stand for it; traces kept before have no such figures."""
+    told = ((profile or {}).get("fitted") or {}).get("compared") or ()
+    rows = []
+    for each in told:
+        name, _, percentile = each["what"].rpartition("_p")
+        label = f"{COMPARED[name]}, p{percentile}" if name in COMPARED else COMPARED[each["what"]]
+        cells = (significant(each[side]) for side in ("recorded", "fitted"))
+        rows.append(Row((Cell(label), *map(Cell, cells))))
+    columns = (Column("Figure"), Column("Replay", numeric=True), Column("Distributions", numeric=True))
+    return Table("The replay beside the distributions", columns, tuple(rows), small=True) if rows else None
 
 
 def _fitted(profile: Told | None) -> Iterator[Fact]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from planner.planning.importers import Chunk, Reading
 from planner.planning.traffic_profile.arrivals import NS_PER_S, SCALES_S, GapCounter, RateCounter
+from planner.planning.traffic_profile.compare import compared
 from planner.planning.traffic_profile.fit import GOOD_DISTANCE, Fit, fit_arrivals, fit_lengths
 from planner.planning.traffic_profile.histogram import LengthHistogram
 from planner.planning.traffic_profile.sharing import ClientCounter, ConversationCounter, PrefixCounter
@@ -183,6 +184,9 @@ class _Builder:
             traffic["prefix"] = {"kind": "shared", "groups": 1, "tokens": common}
         return {
             "traffic": traffic,
+            "compared": compared(
+                traffic, self._rates, self._rows, {"prompt_tokens": self._prompt, "output_tokens": self._output}
+            ),
             "ks_distance": {"arrival": arrival_fits, "prompt_tokens": prompt_fits, "output_tokens": output_fits},
             "is_peak_hour": peak is None,
             "lost": _lost(self._pairs.correlation(logs=True), self._conversations.summary(), self._prefix.summary()),

@@ -187,6 +187,8 @@ def test_the_page_tells_what_prompts_share_and_how_close_the_distributions_are(e
     assert "4.00 turns on average" in page
     assert "Burstiness" in page
     assert "of gaps" in page
+    assert "Replay and distributions" in page
+    assert "Prompt tokens, p99" in page
 
 
 def test_a_scenario_plays_a_trace_as_asked(editor: Client, user: User) -> None:

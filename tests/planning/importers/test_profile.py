@@ -228,3 +228,15 @@ def test_long_spans_are_counted_in_wider_bins():
 def test_the_gamma_function(shape, x, value):
     """exp(1): 1 − 1/e; half a χ² of one degree at one σ; Erlang-3 at 2: 1 − 5/e²."""
     assert gamma_cdf(shape, np.array([x], dtype=float))[0] == pytest.approx(value, abs=1e-8)
+
+
+def test_the_fit_stands_beside_the_record(azure):
+    """Poisson counts have a dispersion of 1 at every scale; the record's rises with it. Quantiles are the record's."""
+    told = {each["what"]: each for each in azure["fitted"]["compared"]}
+    assert told["dispersion_60_s"]["recorded"] == azure["rates"]["dispersion_by_scale_s"]["60"]
+    assert told["dispersion_60_s"]["fitted"] < 2 < told["dispersion_60_s"]["recorded"]
+    for name in ("prompt_tokens", "output_tokens"):
+        for percentile in ("p50", "p90", "p99"):
+            row = told[f"{name}_{percentile}"]
+            assert row["recorded"] == azure["lengths"][name][percentile]
+            assert row["fitted"] == pytest.approx(row["recorded"], rel=0.1)
