@@ -31,7 +31,7 @@ def exact(value: Number) -> Fraction:
     if type(value) is Fraction:
         return value
     if isinstance(value, float):
-        value = Decimal(repr(value))
+        value = Decimal(repr(float(value)))  # NumPy's floats write their type too
     if isinstance(value, Decimal) and not value.is_finite():
         raise ValueError(f"not a finite number: {value}")
     return Fraction(value)

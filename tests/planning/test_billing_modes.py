@@ -124,10 +124,21 @@ def test_a_plan_by_schedule_says_so_and_the_estimate_agrees_on_the_mode():
     report = plan(parse_scenario(scenario))
     assert report["recommended"]["billing"]["mode"] == "scheduled"
     assert report["cost"]["usd_per_month"]["mid"] < report["recommended"]["replicas"] * 730
-    assert "billed run by a schedule" in report["verdict"]["detail"]
+    assert "run by a schedule and billed" in report["verdict"]["detail"]
     json.dumps(report)
-    assert "billed run by a schedule" in estimate_scenario(parse_scenario(scenario))["verdict"]["detail"]
+    assert "run by a schedule and billed" in estimate_scenario(parse_scenario(scenario))["verdict"]["detail"]
     assert np.isfinite(report["uncertainty"]["verdict_flip_probability_ratio"])
+
+
+def test_hardly_any_traffic_is_planned_in_every_mode(simulated):
+    """A request in a quarter of an hour, to zero and by the cheapest mode."""
+    scenario = document(mean_rps=0.001, mode="cheapest")
+    report = plan(parse_scenario(scenario))
+    assert report["recommended"]["billing"]["mode"] in ("scheduled", "autoscaled", "always_on")
+    assert report["break_even"]["curve"]
+    awake = plan(parse_scenario(document(mean_rps=0.001, mode="scale_to_zero")))
+    assert awake["cost"]["usd_per_month"]["mid"] < report["cost"]["usd_per_month"]["mid"]
+    assert "misses the targets" in awake["verdict"]["detail"]
 
 
 def test_spot_without_a_price_is_out_for_that_reason():

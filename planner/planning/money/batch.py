@@ -44,17 +44,16 @@ def batch_section(job: Job, bill: FleetBill, against: Hosted | None) -> dict[str
 
 
 def _sentence(row: dict[str, Any], against: Hosted | None) -> str:
+    deadline, wait = counted(row["deadline_hours"], "hour"), counted(row["longest_wait_hours"], "hour")
     start = (
-        f"{row['requests_per_month']:,} requests a month may wait {row['deadline_hours']} hours; a replica with "
-        f"nothing else to do does {amount(row['capacity_rps'])} a second. "
+        f"{row['requests_per_month']:,} requests a month may wait {deadline}; a replica with nothing else to do does "
+        f"{amount(row['capacity_rps'])} a second. "
     )
     if row["bought_replicas"]:
         start += f"They need {counted(row['bought_replicas'], 'replica')} more than the busiest hour does"
     else:
         start += "They fit into the hours in which the fleet has replicas to spare"
-    start += (
-        f", wait {row['longest_wait_hours']} hours at most and add ${float(row['adds_usd_per_month']):,.0f} a month"
-    )
+    start += f", wait {wait} at most and add ${float(row['adds_usd_per_month']):,.0f} a month"
     if row["late_ratio"]:
         start += f"; {row['late_ratio']:.0%} of them come too late for its hours"
     if against is None:

@@ -116,6 +116,7 @@ def _edges(load: Load, running: Running, most: int) -> list[float]:
     levels = np.unique(np.round(week[week > 0], 12))
     per_rps = float(levels.sum()) / capacity
     until = max(1.5 * load.mean_rps, min(SHOWN_BEYOND_LOAD * load.mean_rps + 6 * capacity / levels[-1], most / per_rps))
+    until = float(until)
     counts = [int(until * level / capacity) for level in levels]
     stride = max(1, -(-sum(counts) // most))
     edges = [

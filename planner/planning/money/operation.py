@@ -133,7 +133,7 @@ def billing_sentence(bill: FleetBill) -> str:
     if bill.mode == "always_on":
         return ""
     month, terms = bill.month, bill.running.terms
-    out = f"The fleet is billed {WORDS[bill.mode]}: {float(month.replica_hours):,.0f} replica-hours a month"
+    out = f"The fleet is run {WORDS[bill.mode]} and billed {float(month.replica_hours):,.0f} replica-hours a month"
     out += f" at {float(terms.price_ratio):.0%} of the price" if bill.mode == "spot" else ""
     if bill.mode.startswith("committed"):
         out += f", {counted(month.committed, 'replica')} for the term at {float(1 - terms.price_ratio):.0%} off"

@@ -26,10 +26,10 @@ LABELS: dict[BillingMode, str] = {
 }
 WORDS: dict[BillingMode, str] = {
     "always_on": "always on",
-    "scheduled": "run by a schedule",
+    "scheduled": "by a schedule",
     "autoscaled": "autoscaled",
     "scale_to_zero": "autoscaled to zero",
-    "business_hours": "on in business hours",
+    "business_hours": "in business hours",
     "committed_1y": "committed for 1 year",
     "committed_3y": "committed for 3 years",
     "spot": "on spot",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from costmodel.pricing.money import to_decimal
+from costmodel.pricing.money import to_cents, to_decimal
 from planner.planning.money.bills import FleetBill, Hosted
 from planner.planning.money.further import Further
 from planner.planning.money.hybrid import Split
@@ -137,10 +137,10 @@ def _hybrid(split: Split, probability: float | None) -> dict[str, Any]:
 
 
 def _split_sentence(split: Split, model: str, gpus: str, probability: float | None) -> str:
-    low, mid, high = (to_decimal(value) for value in (split.low_usd, split.saving_usd, split.high_usd))
+    low, mid, high = (to_cents(to_decimal(value)) for value in (split.low_usd, split.saving_usd, split.high_usd))
     rest = f"{_api_name(split.against)} for the rest"
     alone = "the API alone" if split.api_usd <= split.fleet_usd else "self-hosting alone"
-    if low > 0:
+    if low >= 0:
         span = "" if low == high else f" (range: {money_range(low, high)})"
     else:
         span = f" (range: from {money(high)} cheaper to {money(low)} dearer)"
@@ -227,8 +227,13 @@ def _fleet_detail(load: Load, best: Candidate, serving: int, bill: FleetBill, es
     return (
         f"{counted(serving, 'serving replica')} of {counted(best.gpus_per_replica, 'GPU')} "
         f"({gpu_name(best.gpu.accelerator.id)}) {carry} the peak hour of {amount(load.peak_rps)} requests/s {how}; "
-        f"{_with(spare)} the fleet costs {money(bill.cost.exact_usd_per_month)} a month."
+        f"{_waiting(bill)}{_with(spare)} the fleet costs {money(bill.cost.exact_usd_per_month)} a month."
     )
+
+
+def _waiting(bill: FleetBill) -> str:
+    part = bill.month.batch
+    return f"with {part.bought:,} more for requests that may wait, and " if part and part.bought else ""
 
 
 def _with(spare: int) -> str:

@@ -84,8 +84,8 @@ class Billing(Part):
         "that keep the targets.",
     )
     allowed_modes: Annotated[tuple[BillingMode, ...], Field(min_length=1, max_length=8), Loose] = Field(
-        ("always_on", "scheduled", "autoscaled", "scale_to_zero", "committed_1y", "committed_3y"),
-        description="Modes among which cheapest chooses; spot and business hours only if named.",
+        ("always_on", "scheduled", "autoscaled", "scale_to_zero"),
+        description="Modes among which cheapest chooses; commitments, spot and business hours only if named.",
     )
     hours_per_month: Annotated[float, Range(1, 744, "h")] = Field(
         730.0, description="Hours in a month (365 × 24 / 12 = 730)."
