@@ -51,9 +51,10 @@ def candidate_row(row: Mapping[str, Any], chosen: str | None = None, hours: floa
     """One candidate; also the rows of the progress page. Of one that is out, the reason stands in place of figures."""
     cost, capacity = row.get("usd_per_month"), row.get("capacity_rps")
     why = (row.get("reason") or {}).get("detail", "")
+    covered = (row.get("coverage") or {}).get("state")
     first = (
-        Cell(names.gpu(row["gpu"]), note=(row.get("coverage") or {}).get("state") or ""),
-        Cell(names.layout(row), note=row.get("precision") or ""),
+        Cell(names.gpu(row["gpu"]), note=" · ".join(part for part in (row.get("precision"), covered) if part)),
+        Cell(names.layout(row)),
         Cell(requests_per_s(capacity["mid"]) if capacity else DASH, why=why),
         Cell(number(row.get("gpus")), why=why),
     )

@@ -71,6 +71,27 @@ def test_the_recommended_candidate_stands_first_and_the_ruled_out_have_reasons()
             assert sum(cell.span for cell in row.cells) == len(table.columns)
 
 
+def test_number_formats_stand_side_by_side_and_what_was_not_simulated_says_so() -> None:
+    report = example()
+    chosen = next(row for row in report["candidates"] if row["id"] == report["recommended"]["candidate"])
+    other = next(row for row in report["candidates"] if row["feasible"] and row is not chosen)
+    chosen |= {"precision": "FP8 weights, BF16 cache", "simulated": True}
+    other |= {"precision": "BF16 weights, BF16 cache", "simulated": False}
+    sides = ("precision", "gpu", "tp", "pp", "ep", "dp", "feasible", "simulated", "reason", "gpus", "usd_per_month")
+    report["precisions"] = [
+        {"candidate": row["id"], **{name: row.get(name) for name in sides}, "weights_gib": 67.7,
+         "kv_tokens": row["kv_tokens"], "chosen": row is chosen}
+        for row in (chosen, other)
+    ]  # fmt: skip
+    view = report_view(report, TODAY)
+    assert view.precisions is not None
+    assert [row.kind for row in view.precisions.rows] == ["pick", ""]
+    assert "FP8 weights, BF16 cache · " in texts(view.candidates)
+    assert "Meets, by the closed form Not simulated: it costs more." in texts(view.candidates)
+    assert "1 of them by the closed form alone" in view.candidates_sentence
+    assert report_view(example(), TODAY).precisions is None
+
+
 def test_without_a_fleet_the_page_says_why_and_what_would_help() -> None:
     view = report_view(infeasible_example(), TODAY)
     assert not view.feasible
