@@ -19,10 +19,15 @@ from planner.measure.server_metrics import ServerMetrics
 from planner.planning.measuring.served import Ended, Served
 
 RETRY_AFTER_S = 1
+TIMED = 41
 
 
 class SimulatedServer:
-    """Serves `served` under the name `model`. speed: simulated seconds a second; see EngineClock for the rest."""
+    """Serves `served` under the name `model`. speed: simulated seconds a second; see EngineClock for the rest.
+
+    own_s  how long a request and its answer take here without the engine. The deployment's time outside the engine was
+           measured by clients, so HTTP is in it: what HTTP really takes is not added again.
+    """
 
     def __init__(
         self,
@@ -39,6 +44,22 @@ class SimulatedServer:
         self.http = HttpServer(self._handle)
         self._started_s = int(time.time())
         self._asked = 0
+        self._speed, self.own_s = speed, 0.0
+
+    async def time_itself(self, host: str, port: int) -> None:
+        """Finds out what a request and its answer take here: asks for a model that is not there."""
+        loop, taken_s = asyncio.get_running_loop(), []
+        body = json.dumps({"model": "", "prompt": words.answer(1000)}).encode()
+        head = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        reader, writer = await asyncio.open_connection(host, port)
+        for _ in range(TIMED):
+            begun_s = loop.time()
+            writer.write(head + body)
+            answer = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(int(answer.lower().partition(b"content-length: ")[2].split(b"\r\n")[0]))
+            taken_s.append(loop.time() - begun_s)
+        writer.close()
+        self.own_s = float(np.median(taken_s))
 
     async def stop(self) -> None:
         """Ends every connection and the simulation."""
@@ -91,7 +112,8 @@ class SimulatedServer:
             keys = prompts.block_keys(asked.tokens + words.answer(output).encode(), self.served.block_size)
         answer = _Answer(self, exchange, asked, f"{'chatcmpl' if chat else 'cmpl'}-{number}", output, reason)
         served = self.served
-        answer.sink.delay_ps = served.request_ps + served.request_token_ps * asked.prompt_tokens
+        outside_ps = served.request_ps + served.request_token_ps * asked.prompt_tokens
+        answer.sink.delay_ps = max(0, outside_ps - int(self.own_s * self._speed * PS_PER_S))
         entered = self.clock.submit(exchange.received_s, asked.prompt_tokens, output, keys, answer.sink)
 
         def gone() -> None:

@@ -70,14 +70,19 @@ def _lengths(row: Mapping[str, Any]) -> list[str]:
 
 def measurement_text(document: Mapping[str, Any]) -> str:
     """The document for people: a line a step, the knee, and the notes."""
-    lines = [_HEAD, *map(row_text, document["steps"])]
+    lines = [_HEAD, *map(_line, document["steps"])]
     found = document["knee"]
     if found is None:
         lines.append("knee: no step met all targets" if document["steps"] else "nothing was measured")
     else:
         tokens = found["output_tokens_per_s"]
         more = "" if tokens is None else f", {tokens:,.0f} output tokens/s"
-        lines.append(f"knee: all targets met up to {found['request_rps']:.4g} requests/s served{more}")
+        unsure = (
+            "; the server may take more, as the load generator was the bottleneck" if found["client_limited"] else ""
+        )
+        lines.append(f"knee: all targets met up to {found['request_rps']:.4g} requests/s served{more}{unsure}")
+    if document.get("ended"):
+        lines.append(f"ended: {document['ended']}")
     lines += [f"note: {note}" for note in document["notes"]]
     return "\n".join(lines)
 
@@ -88,25 +93,30 @@ _HEAD = (
 )
 
 
-def row_text(row: Mapping[str, Any]) -> str:
-    """A step on one line, under the heading of `measurement_text`."""
+def progress_text(row: Mapping[str, Any]) -> str:
+    """A step that has just ended."""
+    return f"{row['label']}: {_short(row['request_rps'], 2)} requests/s served, targets {_verdict(row)}"
 
+
+def _line(row: Mapping[str, Any]) -> str:
     def of(metric: str, percentile: str) -> float | None:
         value = row["latencies_ms"].get(metric, {}).get(percentile)
         return None if value is None else float(value)
 
-    verdict = {True: "met", False: "missed", None: "too few to say"}[row["passes"]]
-    if row["saturated"]:
-        verdict = "over-saturated"
-    if row["client"]["limited"]:
-        verdict += ", client limited"
     return (
         f"{row['label']:<18}{_short(row['request_rps'], 2):>9}{_short(row['output_tokens_per_s']):>10}"
         f"{_short(of('ttft', 'p50')):>10}{_short(of('ttft', 'p95')):>8}"
         f"{_short(of('tpot', 'p50'), 1):>10}{_short(of('tpot', 'p95'), 1):>8}"
         f"{_short(of('e2e', 'p50')):>10}{_short(of('e2e', 'p95')):>8}"
-        f"{_percent(row['goodput_ratio']):>7}{row['failed']:>8}  {verdict}"
+        f"{_percent(row['goodput_ratio']):>7}{row['failed']:>8}  {_verdict(row)}"
     )
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    verdict = {True: "met", False: "missed", None: "unknown: too few requests"}[row["passes"]]
+    if row["saturated"]:
+        verdict = "missed: over-saturated"
+    return f"{verdict}; client limited" if row["client"]["limited"] else verdict
 
 
 def _short(value: float | None, digits: int = 0) -> str:

@@ -61,7 +61,8 @@ def knee(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     if not passed:
         return None
     row = rows[max(passed)[1]]
-    return {name: row[name] for name in ("offered_rps", "max_concurrency", "request_rps", "output_tokens_per_s")}
+    names = ("offered_rps", "max_concurrency", "request_rps", "output_tokens_per_s")
+    return {**{name: row[name] for name in names}, "client_limited": bool(row["client"]["limited"])}
 
 
 def curve(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from planner.measure.campaign import Campaign, Wanted
 from planner.planning.importers.sources import file_source, open_source
 from planner.planning.measurements import read_measurement
 from planner.planning.measuring.document import measurement, measurement_text
+from planner.planning.measuring.picture import curve_svg
 from planner.planning.measuring.served import Served
 from tests.planner.measure.parts import (
     SLOW,
@@ -75,6 +76,7 @@ def test_the_knee_lies_between_a_rate_that_passes_and_one_that_fails(tmp_path: P
         assert one.latencies_ms["ttft"]["p50"] == row["latencies_ms"]["ttft"]["p50"]
         assert one.latencies_ms["tpot"]["mean"] == row["latencies_ms"]["tpot"]["mean"]
         assert [check.name for check in one.checks if not check.ok and "over_duration" in check.name] == []
+    assert curve_svg(document).count("<circle") >= 2 * len(rows)
     text = measurement_text(document)
     assert "knee: all targets met up to" in text
     assert document["knee"]["offered_rps"] == max(passed)
@@ -121,13 +123,13 @@ def test_a_closed_loop_ends_where_more_brings_nothing() -> None:
 
 
 def test_a_slow_load_generator_says_so() -> None:
-    """Something holds up the client's loop for 100 ms, ten times."""
+    """Something holds up the client's loop for 100 ms again and again."""
 
     async def go() -> dict[str, Any]:
         loop = asyncio.get_running_loop()
         async with serving() as (_, url):
             campaign = campaign_of(Wanted(first_rps=10.0, warm_up_s=1.0, least_s=3.0, most_s=3.0), **FIXED)
-            for place in range(10):
+            for place in range(30):
                 loop.call_later(2.0 + 0.3 * place, _hold_up, loop, 0.1)
             await campaign.run(driver_for(asker_for(url)))
             assert "load generator was the bottleneck" in campaign.ended

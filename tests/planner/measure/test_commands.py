@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from planner.planning.errors import ScenarioInvalid
 from planner.planning.measuring.served import served
@@ -53,6 +53,12 @@ def test_measure_refuses(scenario: str, url: str, options: list[str], words: str
     assert (code, out) == (2, "")
     assert words in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--rates=1,x", "--rates=0", "--at-a-time=1.5", "--duration=inf", "--warm-up=-1"])
+def test_measure_refuses_numbers_that_cannot_be(scenario: str, option: str) -> None:
+    with pytest.raises(CommandError, match="must be"):
+        command("measure", "http://127.0.0.1:9", "--model", "m", "--scenario", scenario, option)
 
 
 def test_measure_names_every_fault_of_the_scenario(tmp_path: Path) -> None:

@@ -80,3 +80,18 @@ def test_the_chat_has_four_tokens_a_message_and_four_for_the_answer() -> None:
             return answer.prompt_tokens
 
     assert run(measured()) == 100 + 8, f"{MODEL} is asked for 100 words"
+
+
+def test_what_http_takes_here_is_not_added_again() -> None:
+    """7 ms outside the engine, of which 5 ms really pass in this process."""
+
+    async def measured(own_s: float) -> float:
+        async with serving() as (server, url):
+            await server.time_itself(*url.removeprefix("http://").split(":"))  # type: ignore[arg-type]
+            assert server.own_s == pytest.approx(0.0, abs=1e-6)
+            server.own_s = own_s
+            (answer,) = await ask_all(asker_for(url), [asked(40, 3)])
+            return answer.ttft_ms
+
+    assert run(measured(0.0)) - run(measured(0.005)) == pytest.approx(5.0)
+    assert run(measured(0.0)) - run(measured(0.5)) == pytest.approx(7.0)

@@ -9,6 +9,7 @@ import resource
 import secrets
 import signal
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,15 @@ from planner import planning
 from planner.core.addresses import Resolved, Target, TargetRefused
 from planner.measure.allowed import parse_base, resolve_allowed
 from planner.measure.asking import Asker
-from planner.measure.campaign import Campaign, Wanted
+from planner.measure.campaign import MOST_AT_A_TIME, Campaign, Wanted
 from planner.measure.connections import Pool
 from planner.measure.driving import Driver, Limits
 from planner.measure.probing import ProbeFailed
 from planner.planning.command import INVALID, NO_CANDIDATE, read_document, read_file
 from planner.planning.measuring.answers import INTERRUPTED
 from planner.planning.measuring.asked import Questions, questions
-from planner.planning.measuring.document import measurement, measurement_text, row_text
+from planner.planning.measuring.document import measurement, measurement_text, progress_text
+from planner.planning.measuring.picture import curve_svg
 
 SIGNALLED = 130
 FILES_KEPT = 64
@@ -57,7 +59,7 @@ class Command(BaseCommand):
             "--first-rate", type=_positive, help="where rising rates start (an eighth of the peak hour)"
         )
         parser.add_argument("--max-rate", type=_positive, default=math.inf, help="where rising rates end")
-        parser.add_argument("--warm-up", type=_seconds, default=15.0, help="seconds of a step that are not judged (15)")
+        parser.add_argument("--warm-up", type=_number, default=15.0, help="seconds of a step that are not judged (15)")
         parser.add_argument("--duration", type=_positive, default=60.0, help="least seconds of a step judged (60)")
         parser.add_argument("--max-duration", type=_positive, default=600.0,
                             help="most seconds, where percentiles need more requests (600)")  # fmt: skip
@@ -66,6 +68,7 @@ class Command(BaseCommand):
         parser.add_argument("--api-key-env", metavar="NAME", help="environment variable that holds the key")
         parser.add_argument("--api-key-file", metavar="FILE", help="file that holds the key")
         parser.add_argument("--output", metavar="FILE", help="write the measurement as JSON, for `inspect` and others")
+        parser.add_argument("--curve", metavar="FILE", help="draw p50 and p95 against throughput, as SVG")
         parser.add_argument("--json", action="store_true", help="print the measurement as JSON")
 
     def handle(self, *, url: str, **options: Any) -> None:
@@ -74,7 +77,7 @@ class Command(BaseCommand):
             target = parse_base(url)
             addresses = resolve_allowed(target, settings.MEASURE_TARGETS)
             asked = questions(_scenario(options["scenario"]))
-            output = _output(options["output"])
+            output, curve = _output(options["output"], "--output"), _output(options["curve"], "--curve")
         except planning.ScenarioInvalid as invalid:
             self._end([f"{error.pointer or '/'}: {error.detail} [{error.code}]" for error in invalid.errors])
         except TargetRefused as refused:
@@ -82,7 +85,7 @@ class Command(BaseCommand):
         except _Refused as refused:
             self._end([str(refused)])
         logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-        campaign = Campaign(asked, _wanted(options), lambda row: self._say(row_text(row)))
+        campaign = Campaign(asked, _wanted(options), lambda row: self.stderr.write(progress_text(row)))
         most = _most_in_flight(options["max_in_flight"])
         if target.tls is False and key and not _is_loopback(addresses):
             campaign.notes.append("the key went unencrypted: the address begins with http")
@@ -93,6 +96,8 @@ class Command(BaseCommand):
         document = measurement(_facts(target, asked, campaign, options), campaign.rows, campaign.notes)
         if output is not None:
             output.write_text(json.dumps(document, ensure_ascii=False, allow_nan=False))
+        if curve is not None:
+            curve.write_text(curve_svg(document))
         self.stdout.write(json.dumps(document, ensure_ascii=False) if options["json"] else measurement_text(document))
         if campaign.ended == INTERRUPTED:
             sys.exit(SIGNALLED)
@@ -130,9 +135,6 @@ class Command(BaseCommand):
             campaign.ended = INTERRUPTED
         finally:
             pool.close()
-
-    def _say(self, line: str) -> None:
-        self.stderr.write(line)
 
     def _end(self, lines: Sequence[str]) -> Any:
         for line in lines:
@@ -176,7 +178,7 @@ def _key(variable: str | None, file: str | None) -> str:
     return key
 
 
-def _output(file: str | None) -> Path | None:
+def _output(file: str | None, option: str) -> Path | None:
     """Known to be writable before hours of measuring."""
     if file is None:
         return None
@@ -185,7 +187,7 @@ def _output(file: str | None) -> Path | None:
         with path.open("a"):
             pass
     except OSError as error:
-        raise _Refused(f"--output: {path}: {error.strerror}") from None
+        raise _Refused(f"{option}: {path}: {error.strerror}") from None
     return path
 
 
@@ -235,15 +237,21 @@ def _facts(target: Target, asked: Questions, campaign: Campaign, options: dict[s
     }  # fmt: skip
 
 
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 1e6:
-        raise ValueError
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < 1e6:
+        raise ArgumentTypeError(f"must be a number from 0 to a million, got {text[:40]!r}")
     return value
 
 
-def _seconds(text: str) -> float:
-    return 0.0 if float(text) == 0 else _positive(text)
+def _positive(text: str) -> float:
+    value = _number(text)
+    if not value:
+        raise ArgumentTypeError("must be above 0")
+    return value
 
 
 def _numbers(text: str) -> tuple[float, ...]:
@@ -251,7 +259,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 def _wholes(text: str) -> tuple[int, ...]:
-    values = tuple(int(part) for part in text.split(","))
-    if not all(1 <= value <= 10_000 for value in values):
-        raise ValueError
-    return values
+    values = _numbers(text)
+    if not all(value == int(value) and value <= MOST_AT_A_TIME for value in values):
+        raise ArgumentTypeError(f"must be whole numbers of at most {MOST_AT_A_TIME}, got {text[:40]!r}")
+    return tuple(int(value) for value in values)

@@ -5,6 +5,7 @@ import json
 import logging
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,8 @@ class Command(BaseCommand):
 
         server = SimulatedServer(deployment, model, speed=speed, on_failure=fail)
         address, bound = await server.http.listen(host, port)
+        with suppress(OSError):
+            await server.time_itself(address, bound)
         loop = asyncio.get_running_loop()
         for name in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(name, stopped.set)
