@@ -121,3 +121,10 @@ def test_seats_follow_from_the_rate_by_littles_law(report):
     assert chain["kv_tokens_mean"] == pytest.approx(chain["concurrency_mean"] * chain["context_tokens_mean"], rel=1e-4)
     simulated = load["littles_law"]["measured"] / report["recommended"]["serving_replicas"]
     assert chain["concurrency_mean"] == pytest.approx(simulated, rel=0.25)  # a closed form beside a simulation
+
+
+def test_a_share_of_a_fleet_is_not_called_the_whole():
+    told = plan(parse_scenario(document(rps=300.0)))["confirmation"]
+    assert told["peak_hour"]["simulated_replicas"] < told["peak_hour"]["serving_replicas"]
+    assert "whole" not in told["sentence"]
+    assert "with their share of the load" in told["sentence"]

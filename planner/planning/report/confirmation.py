@@ -90,11 +90,14 @@ def _hour_row(job: Job, day: Day, pooled: Latencies, hour: int) -> dict[str, Any
 
 
 def _hour_sentence(hour: Whole) -> str:
-    whole = f"all {counted(hour.serving, 'serving replica')}" if hour.serving > 1 else "the serving replica"
+    how, whole = "Simulated whole", "the serving replica"
     if hour.replicas < hour.serving:
+        how = "Simulated with draws of its own"
         whole = f"{hour.replicas:,} of {hour.serving:,} serving replicas with their share of the load"
+    elif hour.serving > 1:
+        whole = f"all {counted(hour.serving, 'serving replica')}"
     dealt = f", dealt {ROUTER_NAMES[hour.router]}" if hour.replicas > 1 else ""
-    return f"Simulated whole, the peak hour meets every target on {whole}: {len(hour.log):,} requests{dealt}."
+    return f"{how}, the peak hour meets every target on {whole}: {len(hour.log):,} requests{dealt}."
 
 
 def _day_sentence(day: Day | None) -> str:
