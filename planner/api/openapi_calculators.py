@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiExample
 
 from planner.api.calculator_queries import CalculationAnswer, LessonBody
 from planner.api.cells import CellQuery
-from planner.api.openapi import ALWAYS, SMALL_BODY, as_tables, failures, json_answer, reading
+from planner.api.openapi_parts import ALWAYS, SMALL_BODY, as_tables, failures, json_answer, reading
 from planner.api.renderers import Csv
 from planner.planning.calculators import Calculation
 from planner.reports.tables import Table

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter
 
 from planner.api import problems
-from planner.api.openapi import ALWAYS, SMALL_BODY, failures, header, json_answer, reading
+from planner.api.openapi_parts import ALWAYS, SMALL_BODY, failures, header, json_answer, reading
 from planner.api.openapi_teams import ending, listing
 from planner.api.wire_catalog import Entry, EntryChange, EntryPage, EntryRequest
 

@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from planner import planning
 from planner.api import openapi_examples as examples
 from planner.api import problems
-from planner.api.openapi import (
+from planner.api.openapi_parts import (
     ALWAYS,
     BODY,
     LINK,

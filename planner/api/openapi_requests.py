@@ -4,7 +4,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 
 from planner.api import problems
-from planner.api.openapi import LINK, WORKBOOK, json_answer, reading
+from planner.api.openapi_parts import LINK, WORKBOOK, json_answer, reading
 from planner.api.query import ListQuery
 from planner.api.renderers import Csv, Parquet
 from planner.api.wire import RequestPage

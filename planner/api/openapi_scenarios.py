@@ -6,8 +6,18 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 from pydantic import BaseModel
 
 from planner.api import problems
-from planner.api.openapi import ALWAYS, LINK, SMALL_BODY, as_tables, failures, header, json_answer, listed, reading
 from planner.api.openapi_examples import DIGEST, SCENARIO
+from planner.api.openapi_parts import (
+    ALWAYS,
+    LINK,
+    SMALL_BODY,
+    as_tables,
+    failures,
+    header,
+    json_answer,
+    listed,
+    reading,
+)
 from planner.api.problems import Kind
 from planner.api.query import DiffQuery, ScenarioListQuery, TimedQuery
 from planner.api.wire_scenarios import (

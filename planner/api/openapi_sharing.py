@@ -5,8 +5,8 @@ from typing import Any
 from drf_spectacular.utils import OpenApiResponse
 
 from planner.api import problems
-from planner.api.openapi import LINK, as_tables, json_answer, listed, reading
 from planner.api.openapi_examples import RUN_ID
+from planner.api.openapi_parts import LINK, as_tables, json_answer, listed, reading
 from planner.api.openapi_scenarios import LISTS, LOCATION, created, writing
 from planner.api.query import ComparisonQuery, ShareLinkListQuery
 from planner.api.wire_sharing import (

@@ -6,7 +6,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 
 from planner.api import problems
-from planner.api.openapi import ALWAYS, LINK, SMALL_BODY, failures, header, json_answer, listed, reading
+from planner.api.openapi_parts import ALWAYS, LINK, SMALL_BODY, failures, header, json_answer, listed, reading
 from planner.api.query import TimedQuery
 from planner.api.wire_traces import (
     AnswersRequest,

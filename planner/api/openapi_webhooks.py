@@ -5,8 +5,8 @@ from typing import Any
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 
 from planner.api import problems
-from planner.api.openapi import ALWAYS, LINK, SMALL_BODY, failures, header, json_answer, listed, reading
 from planner.api.openapi_examples import RUN_ID
+from planner.api.openapi_parts import ALWAYS, LINK, SMALL_BODY, failures, header, json_answer, listed, reading
 from planner.api.query import TimedQuery
 from planner.api.wire_webhooks import (
     DeliveryDetail,

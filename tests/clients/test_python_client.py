@@ -17,7 +17,7 @@ from staircase_client import ApiError, Client, RunFailed, WaitTimeout, cli, http
 from staircase_client.http import Answer
 
 from planner import planning
-from planner.api.openapi import REPORT_KEYS
+from planner.api.openapi_runs import REPORT_KEYS
 from planner.api.views import runs
 from planner.api.views.service import OPENAPI_FILE
 from planner.reports.tables import TABLES

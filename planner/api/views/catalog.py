@@ -12,7 +12,7 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 
-from planner.api import openapi
+from planner.api import openapi_parts as openapi
 from planner.api.answers import REVALIDATE
 from planner.api.listing import list_table
 from planner.api.problems import INVALID_PARAMETER, ApiProblem

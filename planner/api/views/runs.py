@@ -11,7 +11,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
 from planner import planning
-from planner.api import openapi
+from planner.api import openapi_runs as openapi
 from planner.api.answers import answer, answer_bytes
 from planner.api.body import read_json_body
 from planner.api.fields import chosen_fields

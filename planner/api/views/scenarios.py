@@ -12,7 +12,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
 from planner import planning
-from planner.api import openapi, openapi_scenarios
+from planner.api import openapi_runs, openapi_scenarios
 from planner.api.answers import answer
 from planner.api.body import read_json_body
 from planner.api.conditional import check_version, conflict
@@ -149,7 +149,7 @@ class ScenarioCheck(ApiView):
 
     scopes: ClassVar = {"POST": Scope.READ}
 
-    @extend_schema(**openapi.SCENARIO_VALIDATE)
+    @extend_schema(**openapi_runs.SCENARIO_VALIDATE)
     def post(self, request: Request) -> HttpResponse:
         read_query(request, NoQuery)
         scenario = read_scenario(read_json_body(request), own_of(self.caller.team))

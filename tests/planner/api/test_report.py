@@ -6,7 +6,7 @@ import json
 import pytest
 
 from planner import planning
-from planner.api.openapi import REPORT_KEYS
+from planner.api.openapi_runs import REPORT_KEYS
 from planner.runs.models import Run, State
 from planner.runs.selectors import run_report_bytes
 from planner.runs.tasks import execute_run
