@@ -8,11 +8,13 @@ import pytest
 
 from costmodel import Parallelism
 from planner.planning import parse_scenario, plan
+from planner.planning.report.confirmation import confirmation_section
 from planner.planning.search.candidates import evaluate, make_job
 from planner.planning.search.capacity import find_capacity, run_at
 from planner.planning.search.concurrency import poisson_quantile
-from planner.planning.search.confirmation import confirmed_day, confirmed_hour
+from planner.planning.search.confirmation import confirmed_hour
 from planner.planning.search.fleet import SAMPLED_MOST, settled_run
+from planner.planning.search.intervals import sized
 from planner.planning.traffic.load import day_stream
 from tests.planning.scenarios import changed, setup_of
 
@@ -71,8 +73,11 @@ def test_a_large_fleet_is_judged_by_some_of_its_replicas_with_their_share(chat):
     each = whole.run.rate_rps / whole.replicas
     assert each == pytest.approx(load.peak_rps / serving)
     assert whole.run.ok
-    day = confirmed_day(candidate.replica, load, job.targets, serving, "round_robin")
-    assert len(day.whole.log) < 130_000
+    size = replace(sized(job, candidate), serving=serving)
+    told = confirmation_section(replace(job, load=load), size, whole)
+    assert told["day"]["requests"] < 130_000
+    assert "whole" not in told["sentence"]
+    assert "with their share of the load" in told["sentence"]
 
 
 def test_a_fleet_that_fails_as_a_whole_gets_a_replica_more(report, monkeypatch):
@@ -121,10 +126,3 @@ def test_seats_follow_from_the_rate_by_littles_law(report):
     assert chain["kv_tokens_mean"] == pytest.approx(chain["concurrency_mean"] * chain["context_tokens_mean"], rel=1e-4)
     simulated = load["littles_law"]["measured"] / report["recommended"]["serving_replicas"]
     assert chain["concurrency_mean"] == pytest.approx(simulated, rel=0.25)  # a closed form beside a simulation
-
-
-def test_a_share_of_a_fleet_is_not_called_the_whole():
-    told = plan(parse_scenario(document(rps=300.0)))["confirmation"]
-    assert told["peak_hour"]["simulated_replicas"] < told["peak_hour"]["serving_replicas"]
-    assert "whole" not in told["sentence"]
-    assert "with their share of the load" in told["sentence"]
