@@ -1,6 +1,7 @@
 """Where a team wants to be told of what happens, and each time that it was."""
 
 import uuid
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import models
@@ -41,7 +42,7 @@ class Webhook(models.Model):
         indexes = [models.Index(fields=["team", "-created_at"])]
 
     def __str__(self) -> str:
-        return self.name or str(self.id)
+        return self.name or urlsplit(self.url).hostname or str(self.id)
 
 
 class DeliveryState(models.TextChoices):

@@ -14,10 +14,16 @@ from planner.runs.models import Run, State
 from planner.runs.services import run_submit, version_run
 from planner.scenarios.services import scenario_edit
 from planner.scenarios.upkeep import comment_add, scenario_tag
-from planner.teams.models import User
+from planner.teams.invitations import invitation_create
+from planner.teams.models import Role, User
+from planner.teams.passwords import password_link_create
+from planner.teams.services import link_token_create, token_create
+from planner.webhooks.models import Delivery
+from planner.webhooks.services import webhook_create, webhook_pause
 from tests.factories import (
     PASSWORD,
     add_member,
+    make_entry,
     make_scenario,
     make_trace,
     make_upload,
@@ -27,6 +33,7 @@ from tests.factories import (
 )
 from tests.planner.reports.example import example, infeasible_example
 
+RECEIVER = "https://receiver.example/hook"
 EXAMPLE = Path(__file__).parent.parent / "planner" / "reports" / "report_example.json"
 
 
@@ -41,6 +48,9 @@ class World:
     trace: Trace
     upload: TraceUpload
     share_secret: str
+    invitation_secret: str
+    password_secret: str
+    newcomer: User
     password: str = PASSWORD
 
 
@@ -55,7 +65,27 @@ def build_world() -> World:
     upload = make_upload(user, rows + b"x,1,1\n", name="Support, a week in November.csv")
     _, secret = share_link_create(run=done, user=user, name="The board")
     _at_work(done, user)
-    return World(user, done, running, infeasible, trace, upload, secret)
+    _around_it(user)
+    _, invitation = invitation_create(team=team_of(user), actor=user, role=Role.EDITOR)
+    password = password_link_create(person=user, actor=user, team=team_of(user))
+    newcomer = make_user("newcomer@example.com", name="Noor")
+    return World(user, done, running, infeasible, trace, upload, secret, invitation, password, newcomer)
+
+
+def _around_it(user: User) -> None:
+    """Members, a price of the team's own, tokens, and webhooks that were answered, refused and paused."""
+    team, now = team_of(user), timezone.now()
+    add_member(team, Role.VIEWER)
+    make_entry(user)
+    token_create(team=team, user=user, scope="read", name="Nightly check")
+    link_token_create(team=team, user=user, name="Budget sheet")
+    answers = {"Builds": ("delivered", 204, ""), "Chat": ("failed", 500, "The receiver answered 500.")}
+    for name, (state, status, error) in answers.items():
+        hook, _ = webhook_create(team=team, user=user, url=RECEIVER, events=["run.done"], name=name)
+        sent = Delivery(webhook=hook, event="run.done", body="{}", due_at=now)
+        sent.state, sent.status, sent.error = state, status, error
+        sent.save()
+    webhook_pause(webhook=webhook_create(team=team, user=user, url=RECEIVER, events=["run.failed"])[0], actor=user)
 
 
 def _cheaper(report: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 
 from planner.reports.compared import MOST, Compared, NotComparable, compared, read_refs
 from planner.reports.comparison_view import comparison_view
+from planner.reports.view import summary
 from planner.scenarios.models import Scenario, ScenarioVersion
 from planner.scenarios.selectors import version_get
 from planner.web.access import Visit, for_team, page
@@ -46,7 +47,8 @@ def _side(visit: Visit, side: Compared, sides: tuple[Compared, ...]) -> dict[str
     """A side, and the address of the comparison without it while two would be left."""
     others = [str(other.ref) for other in sides if other is not side]
     without = _address(visit, others) if len(others) > 1 else ""
-    return {"side": side, "priced_at": side.document.get("priced_at", ""), "without": without}
+    said = summary(side.report) if side.report else None
+    return {"side": side, "said": said, "priced_at": side.document.get("priced_at", ""), "without": without}
 
 
 def _address(visit: Visit, names: list[str]) -> str:
