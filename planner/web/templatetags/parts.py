@@ -117,6 +117,12 @@ def usd(value: float | None) -> str:
 
 
 @register.filter
+def unit_price(value: float | None) -> str:
+    """The price of one unit, with the digits it has."""
+    return numbers.unit_price(value)
+
+
+@register.filter
 def usd_signed(value: float | None) -> str:
     """A change in whole dollars with its sign."""
     return numbers.usd_signed(value)
