@@ -16,7 +16,6 @@ from tests.planner.reports.example import SECTIONS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 WIDE_PX = 1440
-VIEWS = [(1440, False), (1440, True), (390, False), (390, True)]
 CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 UNCOVERED = """
 scrollTo(0, 0);
@@ -68,7 +67,11 @@ def addresses(world: World) -> dict[str, str]:
         "team-delete": "/team/delete/",
         "account": "/account/",
         "join": f"/join/{world.invitation_secret}/",
-        "lab": "/lab/",
+        "measurements": "/measurements/",
+        "measurement-new": "/measurements/new/",
+        "measurement-upload": f"/measurements/uploads/{world.file.pk}/",
+        "measurement": f"/measurements/{world.measurement.pk}/",
+        "calibration": f"/calibrations/{world.calibration.pk}/",
         "missing": "/nothing/",
     }
 
@@ -88,6 +91,7 @@ NO_PAGES = {
     "member-remove", "member-password-link", "invitation-create", "invitation-revoke", "token-create",
     "token-revoke", "link-token-revoke", "account-name", "account-password", "team-new", "webhook-create",
     "webhook-ping", "webhook-pause", "webhook-enable", "webhook-delete",
+    "measurement-upload-forget", "measurement-delete", "measurement-calibrate", "calibration-use",
     "run-line", "run-progress",  # parts of a page
 }  # fmt: skip
 """Addresses that are sent to, downloaded from, or parts of a page."""
@@ -133,7 +137,7 @@ def test_pages_are_accessible_and_fit_the_window(
 ) -> None:
     visitor = visit(width)
     opens = addresses(world) | {"new-password": f"/password/{world.password_secret}/"}
-    paths = [*opens.values(), *WITHOUT_ACCOUNT.values(), "/sample/", "/"]
+    paths = [*opens.values(), *WITHOUT_ACCOUNT.values(), "/sample/", "/lab/", "/"]
     visited = {resolve(urlsplit(path).path).url_name for path in paths if not path.startswith("/nothing")}
     assert {pattern.name for pattern in urlpatterns} - visited - NO_PAGES == set()
     faults = []

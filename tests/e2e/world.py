@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from planner.datasets.models import Trace, TraceUpload
+from planner.datasets.models import Calibration, Measurement, Trace, TraceUpload
 from planner.reports.share_links import share_link_create
 from planner.runs.models import Run, State
 from planner.runs.services import run_submit, version_run
@@ -23,7 +23,9 @@ from planner.webhooks.services import webhook_create, webhook_pause
 from tests.factories import (
     PASSWORD,
     add_member,
+    make_calibration,
     make_entry,
+    make_file,
     make_scenario,
     make_trace,
     make_upload,
@@ -31,6 +33,7 @@ from tests.factories import (
     parsed_scenario,
     team_of,
 )
+from tests.load_tests import bench_serving
 from tests.planner.reports.example import example, infeasible_example
 
 RECEIVER = "https://receiver.example/hook"
@@ -51,6 +54,9 @@ class World:
     invitation_secret: str
     password_secret: str
     newcomer: User
+    measurement: Measurement
+    calibration: Calibration
+    file: TraceUpload
     password: str = PASSWORD
 
 
@@ -69,7 +75,11 @@ def build_world() -> World:
     _, invitation = invitation_create(team=team_of(user), actor=user, role=Role.EDITOR)
     password = password_link_create(person=user, actor=user, team=team_of(user))
     newcomer = make_user("newcomer@example.com", name="Noor")
-    return World(user, done, running, infeasible, trace, upload, secret, invitation, password, newcomer)
+    calibration = make_calibration(user)
+    measurement = Measurement.objects.get(team=team_of(user))
+    file = make_file(user, bench_serving())
+    links = (secret, invitation, password)
+    return World(user, done, running, infeasible, trace, upload, *links, newcomer, measurement, calibration, file)
 
 
 def _around_it(user: User) -> None:
