@@ -23,13 +23,21 @@ def cost_chart(report: Report) -> Chart | None:
     order = sorted(bars, key=lambda bar: bar.total)
     return Chart(
         "cost",
-        f"{order[0].label} costs least: {usd(order[0].total)} a month",
+        _cost_title(report, order[0]),
         "$/month for the same tokens. Thin line: interval of the self-host cost.",
         charts.cost_option(bars, roles),
         _bars_table(bars, tuple(roles)),
         keys=tuple(Key(name, role, "hatch" if hatched else "box") for name, (role, hatched) in roles.items()),
         size="low",
     )
+
+
+def _cost_title(report: Report, least: charts.Bar) -> str:
+    """Of the sides alone; a split that costs less still is named too."""
+    split = report["verdict"].get("hybrid")
+    if not split:
+        return f"{least.label} costs least: {usd(least.total)} a month"
+    return f"Alone, {least.label} costs least: {usd(least.total)} a month; the split {usd(split['usd_per_month'])}"
 
 
 def _bars(report: Report) -> tuple[list[charts.Bar], dict[str, tuple[str, bool]]]:
@@ -315,7 +323,7 @@ def tornado_chart(report: Report) -> Chart | None:
     flip_label = f"turns at {usd_signed(-base)}"
     return Chart(
         "tornado",
-        _tornado_title([row for row, _, _ in moved]),
+        _tornado_title([row for row, _, _ in moved], split=bool(report["verdict"].get("hybrid"))),
         "Change in the monthly saving, $. Teal: first value, grey: second value.",
         charts.tornado_option(bars, -base, flip_label),
         _tornado_table([row for row, _, _ in moved]),
@@ -323,13 +331,15 @@ def tornado_chart(report: Report) -> Chart | None:
     )
 
 
-def _tornado_title(rows: Sequence[Mapping[str, Any]]) -> str:
-    flips = [row["label"] for row in rows if row["flips"]]
-    if not flips:
-        return f"No single change turns the answer; {rows[0]['label'].lower()} moves it most"
-    return (
-        f"{', '.join(flips)} alone can turn the answer" if len(flips) < 4 else f"{len(flips)} inputs alone can turn it"
+def _tornado_title(rows: Sequence[Mapping[str, Any]], *, split: bool) -> str:
+    """split: the answer is a split of both sides; the rows tell which of them is the cheaper one alone."""
+    flips, what = (
+        [row["label"] for row in rows if row["flips"]],
+        "which side alone is cheaper" if split else "the answer",
     )
+    if not flips:
+        return f"No single change turns {what}; {rows[0]['label'].lower()} moves it most"
+    return f"{', '.join(flips)} alone can turn {what}" if len(flips) < 4 else f"{len(flips)} inputs alone can turn it"
 
 
 def _tornado_table(rows: Sequence[Mapping[str, Any]]) -> Table:

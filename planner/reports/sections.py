@@ -101,7 +101,8 @@ def _grounds(report: ReportView) -> Iterator[Section]:
     if report.tornado:
         lead = "One input moves, the rest stay."
         if report.flip_gpu_usd_per_hour:
-            lead += f" The answer turns at {usd(report.flip_gpu_usd_per_hour, 2)} per GPU-hour."
+            what = "Of both sides alone the cheaper" if report.split else "The answer"
+            lead += f" {what} turns at {usd(report.flip_gpu_usd_per_hour, 2)} per GPU-hour."
         yield Section("sensitivity", GROUNDS, "Sensitivity", "Sensitivity", lead, report.tornado.title)
     if report.confidence:
         yield Section("confidence", GROUNDS, "How sure", "How sure", report.confidence.draws, report.confidence.title)

@@ -10,6 +10,7 @@ from planner.reports.headline import against
 from planner.reports.marks import mark, scale_over
 from planner.reports.numbers import (
     DASH,
+    between,
     milliseconds,
     number,
     percent,
@@ -108,8 +109,7 @@ def _changes(report: Report) -> Table | None:
         for row in report.get("sensitivity") or ()
         if row["saving_low_usd_per_month"] is not None and row["saving_high_usd_per_month"] is not None
     ]
-    bill = against(report)
-    if not rows or bill is None:
+    if not rows or against(report) is None:
         return None
     rows.sort(key=lambda row: not row["flips"])
     columns = (
@@ -123,13 +123,13 @@ def _changes(report: Report) -> Table | None:
     return Table(
         "What would change the answer",
         columns,
-        tuple(_change_row(row, bill) for row in rows[:MOST_CHANGES]),
+        tuple(_change_row(row, split=bool(report["verdict"].get("hybrid"))) for row in rows[:MOST_CHANGES]),
         small=True,
     )
 
 
-def _change_row(row: Mapping[str, Any], bill: Mapping[str, Any]) -> Row:
-    so = "the answer turns" if row["flips"] else "the answer stays"
+def _change_row(row: Mapping[str, Any], *, split: bool) -> Row:
+    so = f"{'the cheaper side alone' if split else 'the answer'} {'turns' if row['flips'] else 'stays'}"
     return Row(
         (
             Cell(row["label"]),
@@ -149,6 +149,9 @@ def _rests_on(report: Report) -> tuple[Fact, ...]:
     if row and row["usd_per_gpu_hour"]:
         turn = report["verdict"].get("flip_gpu_usd_per_hour")
         note = f"the answer turns at {unit_price(turn)}" if turn else ""
+        if split := report["verdict"].get("hybrid"):
+            low, high = split["cheapest_gpu_usd_per_hour"]["low"], split["cheapest_gpu_usd_per_hour"]["high"]
+            note = f"the split is cheapest {between(low, high, unit_price)}"
         facts.append(
             Fact("GPU price", f"{unit_price(row['usd_per_gpu_hour'])} per {names.gpu(row['gpu'])} hour", note=note)
         )

@@ -50,6 +50,7 @@ class ReportView:
     operation: Table | None
     hybrid: Chart | None
     batch: str
+    split: bool
     owned: Table | None
     sources: Table | None
     listings: Table | None
@@ -109,6 +110,7 @@ def report_view(report: Report, today: date) -> ReportView:
         confidence=confidence.confidence(report),
         operation=operation.operation_table(report),
         hybrid=operation.hybrid_chart(report),
+        split=bool(report["verdict"].get("hybrid")),
         batch=tidy((report.get("batch") or {}).get("sentence", "")),
         owned=operation.owned_table(report),
         sources=evidence.sources_table(report, today),

@@ -99,3 +99,36 @@ def test_without_an_api_there_is_nothing_to_share_with():
     report = plan(parse_scenario(scenario))
     assert report["hybrid"] is None
     assert not rows_of(report)["business_hours"]["meets_targets"]
+
+
+def test_the_verdict_names_the_split_where_it_is_cheapest(report):
+    """13 of 14 replicas and Groq for the peak: below the fleet with its spare, and far below the API."""
+    said, best = report["verdict"], report["hybrid"]["best"]
+    split = said["hybrid"]
+    assert said["choice"] == "hybrid"
+    assert said["sentence"].startswith("A split is cheapest: ")
+    assert (split["replicas"], split["usd_per_month"]) == (best["replicas"], best["usd_per_month"])
+    fleet, api = report["cost"]["usd_per_month"]["mid"], report["api"][0]["usd_per_month"]
+    saving = split["saving_usd_per_month"]
+    assert saving["mid"] == pytest.approx(min(fleet, api) - split["usd_per_month"], abs=0.02)
+    assert saving["low"] <= saving["mid"] <= saving["high"]
+    assert split["saves_against"] == "self_host"
+    assert split["probability_ratio"] == pytest.approx(1 - report["uncertainty"]["verdict_flip_probability_ratio"])
+    assert "Self-hosting Llama-3.1-8B-Instruct" in said["detail"]
+
+
+def test_between_the_named_gpu_prices_the_same_split_is_cheapest(report):
+    """At either end the split costs as much as one side alone: with its replicas, against the API and the fleet."""
+    split, best = report["verdict"]["hybrid"], report["hybrid"]["best"]
+    band, fleet = split["cheapest_gpu_usd_per_hour"], report["recommended"]["gpus"] * HOURS
+    api = report["api"][0]["usd_per_month"]
+    own = best["replicas"] * HOURS
+    assert own * band["high"] + best["api_usd_per_month"] == pytest.approx(api, rel=1e-4)
+    assert own * band["low"] + best["api_usd_per_month"] == pytest.approx(fleet * band["low"], rel=1e-3)
+
+
+def test_further_lines_of_both_sides_can_keep_the_verdict_to_one():
+    scenario = document()
+    scenario["costs"] = {"api_staff_usd_per_month": 5_000}
+    said = plan(parse_scenario(scenario))["verdict"]
+    assert (said["choice"], said["hybrid"]) == ("self_host", None)

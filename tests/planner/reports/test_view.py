@@ -5,7 +5,9 @@ import pytest
 
 from planner.reports import names
 from planner.reports.evidence import old_prices
+from planner.reports.export_xlsx import report_xlsx
 from planner.reports.parts import Table
+from planner.reports.sheet import sheet_view
 from planner.reports.view import report_view, summary
 from tests.planner.reports.example import example, infeasible_example
 
@@ -175,3 +177,26 @@ def test_a_layout_is_named_as_the_plan_names_it() -> None:
     """Ranks of attention data parallelism are part of it: DP8 EP8 is another server than EP8 alone."""
     assert names.layout({"tp": 1, "pp": 1, "dp": 8, "ep": 8}) == "TP1 DP8 EP8"
     assert names.layout({"tp": 4, "pp": 2, "dp": 1, "ep": 1}) == "TP4 PP2"
+
+
+def test_a_split_that_is_the_verdict_is_on_the_page_the_sheet_and_in_the_workbook() -> None:
+    report = example()
+    report["verdict"] = report["verdict"] | {
+        "choice": "hybrid",
+        "hybrid": {
+            "replicas": 3, "gpus": 6, "self_hosted_ratio": 0.9, "usd_per_month": 9000.0,
+            "saving_usd_per_month": {"low": 100.0, "mid": 400.0, "high": 900.0}, "saves_against": "api",
+            "probability_ratio": 0.8, "cheapest_gpu_usd_per_hour": {"low": 1.5, "high": 4.0},
+        },
+    }  # fmt: skip
+    view = report_view(report, TODAY)
+    figure = next(figure for figure in view.figures if figure.label == "Split of both")
+    assert figure.value == "$9,000"
+    assert "less than the API alone" in figure.note
+    assert "80 %" in figure.note
+    assert view.cost_chart is not None
+    assert "the split $9,000" in view.cost_chart.title
+    assert summary(report).label == "Split"
+    facts = {fact.label: fact.note for fact in sheet_view(report, TODAY).rests_on}
+    assert facts["GPU price"].startswith("the split is cheapest ")
+    assert report_xlsx(report)
