@@ -85,7 +85,7 @@ def workloads(draw: st.DrawFn) -> Workload:
         ),
     ],
 )
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(workload=workloads(), stride_ps=st.sampled_from((MS // 3, 7 * MS, 500 * MS)))
 def test_live_equals_known(fleet: Fleet, workload: Workload, stride_ps: int) -> None:
     log = simulate_fleet(fleet, workload, rng=np.random.default_rng(1), engine="reference")

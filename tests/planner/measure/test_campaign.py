@@ -52,7 +52,7 @@ def measured(campaign: Campaign, *, chat: bool = True) -> Campaign:
 
 
 def test_the_knee_lies_between_a_rate_that_passes_and_one_that_fails(tmp_path: Path) -> None:
-    campaign = measured(campaign_of(Wanted(first_rps=6.0, warm_up_s=0.5, least_s=2.5, most_s=2.5)))
+    campaign = measured(campaign_of(Wanted(first_rps=8.0, warm_up_s=0.3, least_s=2.0, most_s=2.0)))
     rows = campaign.rows
     passed = [row["offered_rps"] for row in rows if row["passes"]]
     failed = [row["offered_rps"] for row in rows if row["passes"] is False]
@@ -105,7 +105,7 @@ def test_more_than_the_server_can_take_ends_the_step() -> None:
 
 
 def test_littles_law_holds_in_a_closed_loop() -> None:
-    wanted = Wanted(at_a_time=(1, 3), warm_up_s=0.5, least_s=5.0)
+    wanted = Wanted(at_a_time=(1, 3), warm_up_s=0.5, least_s=3.0)
     alone, three = measured(campaign_of(wanted, **FIXED)).rows
     for row, concurrency in ((alone, 1), (three, 3)):
         assert row["mean_concurrency"] == pytest.approx(concurrency, rel=0.01)
@@ -115,7 +115,7 @@ def test_littles_law_holds_in_a_closed_loop() -> None:
 
 
 def test_a_closed_loop_ends_where_more_brings_nothing() -> None:
-    wanted = Wanted(closed=True, warm_up_s=0.5, least_s=2.0)
+    wanted = Wanted(closed=True, warm_up_s=0.3, least_s=1.2)
     campaign = measured(campaign_of(wanted, **FIXED, slo={"ttft_p95_ms": 60_000}))
     levels = [row["max_concurrency"] for row in campaign.rows]
     assert levels == [2**place for place in range(len(levels))]

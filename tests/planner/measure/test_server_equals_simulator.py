@@ -23,9 +23,9 @@ def workload(requests: list[Asked]) -> Workload:
 @pytest.mark.parametrize(("rate_rps", "replicas"), [(8.0, 1), (25.0, 1), (25.0, 2)], ids=["light", "queueing", "two"])
 def test_latencies_equal_the_simulators(rate_rps: float, replicas: int) -> None:
     rng = np.random.default_rng(5)
-    at_s = np.cumsum(rng.exponential(1 / rate_rps, 25))
+    at_s = np.cumsum(rng.exponential(1 / rate_rps, 16))
     requests = [
-        asked(int(rng.integers(20, 700)), int(rng.integers(2, 40)), number, float(at)) for number, at in enumerate(at_s)
+        asked(int(rng.integers(20, 700)), int(rng.integers(2, 25)), number, float(at)) for number, at in enumerate(at_s)
     ]
 
     async def measured() -> list[tuple[float, float, float, int | None]]:

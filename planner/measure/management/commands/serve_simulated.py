@@ -38,7 +38,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("scenario", nargs="?", metavar="SCENARIO", help="scenario JSON; or give --model and --gpu")
         parser.add_argument("--model", help="a model of the catalog, instead of a scenario")
-        parser.add_argument("--gpu", help="accelerator, such as h100")
+        parser.add_argument("--gpu", help="accelerator, such as h100-sxm5-80gb")
         parser.add_argument("--tp", type=int, help="tensor-parallel size; without a scenario the smallest that fits")
         parser.add_argument("--replicas", type=int)
         parser.add_argument("--engine", metavar="KEY=VALUE", action="append", default=[],
