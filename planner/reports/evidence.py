@@ -239,11 +239,12 @@ def assumptions_table(report: Report) -> Table | None:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How near the measurements the prediction stands."""
+    """How near the measurements the prediction stands. calibrated: the plan took calibrations of the team's."""
 
     state: str
     sentence: str
     facts: tuple[Fact, ...]
+    calibrated: bool = False
 
 
 def coverage(report: Report) -> Coverage | None:
@@ -255,7 +256,8 @@ def coverage(report: Report) -> Coverage | None:
         Fact(key.upper() if key == "gpu" else key.capitalize(), said.get(key) or DASH)
         for key in ("model", "gpu", "engine")
     )
-    return Coverage(said["state"], said.get("sentence") or "", facts)
+    stated = (report["provenance"].get("scenario") or {}).get("calibrations")
+    return Coverage(said["state"], said.get("sentence") or "", facts, calibrated=bool(stated))
 
 
 def interval_sentence(report: Report) -> str:

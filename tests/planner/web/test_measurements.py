@@ -1,16 +1,21 @@
 """Measurements on the pages: seen before they are kept, beside their prediction, calibrated on, dropped."""
 
+import json
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from planner.datasets.models import Calibration, Measurement, TraceUpload
 from planner.datasets.tasks import calibrate, compare
+from planner.runs.models import State
 from planner.teams.models import User
-from tests.factories import make_measurement, make_scenario
+from tests.factories import make_measurement, make_run, make_scenario
 from tests.load_tests import DEPLOYMENT, bench_run, bench_serving, slower_server
+from tests.planner.reports.example import example
 from tests.planner.web.support import form_data, latest_document, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -89,7 +94,9 @@ def test_a_calibration_is_made_used_and_dropped_by_one_click(editor: Client, use
     assert "Factors on the shipped constants" in page
     assert "Drop it" in page
     assert "planned with" in text_of(editor, f"/measurements/{row.pk}/")
+    assert "Drop<span" in text_of(editor, "/measurements/")
     editor.post(f"{address}use/", {"use": "0"})
+    assert "Drop<span" not in text_of(editor, "/measurements/")
     made.refresh_from_db()
     assert not made.in_use
     assert "Use it" in text_of(editor, address)
@@ -116,3 +123,21 @@ def test_an_edit_keeps_the_calibrations_that_a_scenario_states_itself(editor: Cl
     data = form_data(version.document, name="Renamed") | {"base_number": ["1"]}
     assert editor.post(f"/scenarios/{version.scenario.pk}/edit/", data).status_code == 302
     assert (latest_document()["name"], latest_document()["calibrations"]) == ("Renamed", [])
+
+
+def test_a_report_of_a_calibrated_plan_leads_to_it_and_compares_with_one_without(editor: Client, user: User) -> None:
+    row = make_measurement(user, slower_server(1.25))
+    editor.post(f"/measurements/{row.pk}/calibrate/")
+    calibrate(str(Calibration.objects.get().pk))
+    taken = make_run(user)
+    Calibration.objects.update(in_use=False)
+    plain = make_run(user)
+    for run, stated in ((taken, json.loads(taken.body)["calibrations"]), (plain, None)):
+        report = example()
+        report["provenance"]["scenario"]["calibrations"] = stated
+        run.state, run.report = State.DONE, json.dumps(report)
+        run.started_at = run.finished_at = timezone.now()
+        run.save()
+    assert "See or drop the calibration" in text_of(editor, f"/reports/{taken.pk}/")
+    assert "See or drop the calibration" not in text_of(editor, f"/reports/{plain.pk}/")
+    assert "alibration" in text_of(editor, f"/compare/?of=run:{taken.pk},run:{plain.pk}")
