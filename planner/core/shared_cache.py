@@ -81,9 +81,11 @@ class SharedCache(BaseCache):
         return rows
 
     def _rows(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
-        """What the statement returns; nothing where the file cannot be used."""
+        """What the statement returns; nothing where the file cannot be used. A value that it cannot hold raises."""
         try:
             return self._file().execute(statement, values).fetchall()
+        except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
+            raise
         except sqlite3.Error as error:
             logger.warning("the cache %s was not used: %s", self._path.name, error)
             return []

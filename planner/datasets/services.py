@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.core.cache import caches
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from planner.core.kept_answers import find_answer, keep_answer
 from planner.datasets.models import Purpose, Trace, TraceUpload, UploadPart
 from planner.datasets.parts import MAX_UNPACKED_BYTES, upload_parts, upload_source
 from planner.planning import ScenarioInvalid
@@ -103,10 +103,10 @@ def upload_add(*, upload: TraceUpload, number: int, data: bytes) -> TraceUpload:
 def upload_preview(*, upload: TraceUpload, answers: Answers) -> dict[str, Any]:
     """What `inspect` tells of the file; nothing of it is stored but the answer, for a while. ImportRefused."""
     key = f"inspection:{upload.pk}:{upload.parts}:{_answers_digest(answers)}"
-    told: dict[str, Any] | None = caches["estimates"].get(key)
+    told = find_answer(key)
     if told is None:
         told = inspect_source(upload_source(upload), answers)
-        caches["estimates"].set(key, told)
+        keep_answer(key, told)
     return told
 
 

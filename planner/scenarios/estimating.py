@@ -1,15 +1,12 @@
 """Closed-form estimates, kept by digest: a sheet asks the same again and again."""
 
 import hashlib
-import json
-import zlib
 from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
-from django.core.cache import caches
-
 from planner import planning
+from planner.core.kept_answers import find_answer, keep_answer
 
 _ONE_AT_A_TIME = Lock()
 """Of one process: threads that compute side by side take turns anyway, and pay for each turn."""
@@ -31,21 +28,12 @@ def _kept(
     """The digest covers the scenario with its date and the versions of engine and catalog, so nothing goes stale."""
     versions = f"{planning.scenario_digest(scenario)} {planning.result_version()}"
     key = f"{kind}:{hashlib.sha256(versions.encode()).hexdigest()}"
-    known = _known(key)
+    known = find_answer(key)
     if known is not None:
         return known
     with _ONE_AT_A_TIME:
-        known = _known(key)  # by another thread meanwhile
-        if known is not None:
-            return known
-        answer = compute(scenario)
-        caches["estimates"].set(key, zlib.compress(json.dumps(answer, ensure_ascii=False).encode(), 1))
-        return answer
-
-
-def _known(key: str) -> dict[str, Any] | None:
-    packed = caches["estimates"].get(key)
-    if packed is None:
-        return None
-    found: dict[str, Any] = json.loads(zlib.decompress(packed))
-    return found
+        known = find_answer(key)  # kept by another thread meanwhile
+        if known is None:
+            known = compute(scenario)
+            keep_answer(key, known)
+        return known

@@ -20,6 +20,6 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
 TEST_ARTIFACTS_DIR = Path(os.environ.get("PLANNER_TEST_ARTIFACTS_DIR", tempfile.gettempdir()))
 
 CACHES = {  # of each test process alone
-    name: {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": name}
-    for name in ("default", "estimates")
+    name: {**cache, "LOCATION": DATA_DIR / "cache" / f"{name}.{os.getpid()}.sqlite3"}  # noqa: F405
+    for name, cache in CACHES.items()  # noqa: F405
 }

@@ -87,3 +87,9 @@ def test_a_locked_file_keeps_nothing_and_fails_nothing(tmp_path: Path, monkeypat
 def test_a_broken_file_keeps_nothing_and_fails_nothing(tmp_path: Path) -> None:
     (tmp_path / "cache.sqlite3").write_bytes(b"no database" * 1000)
     assert used(cache_at(tmp_path)) == ["none", False, None, False, False, None]
+
+
+def test_a_value_that_the_file_cannot_hold_is_a_fault_of_the_program(tmp_path: Path) -> None:
+    cache = cache_at(tmp_path)
+    with pytest.raises(sqlite3.Error):
+        cache.set("kept", {"not": "bytes"})
