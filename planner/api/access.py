@@ -10,7 +10,7 @@ from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from planner.core.context import via_token
+from planner.core.context import team_id, via_token
 from planner.teams import rules
 from planner.teams.models import ApiToken, LinkToken, Role, Scope, Team, User
 from planner.teams.selectors import SESSION_TEAM, current_team, team_of
@@ -70,6 +70,7 @@ class TeamScope(BasePermission):
         if not rules.allows(caller.role, action):
             raise PermissionDenied(f"A {caller.role.value} of a team may not do this.")
         via_token.set(caller.token.prefix if caller.token else "")
+        team_id.set(str(caller.team.pk))
         view.caller = caller  # type: ignore[attr-defined]
         return True
 

@@ -1,9 +1,11 @@
-"""Log lines: the request id on each, secrets on none."""
+"""Log lines: what they belong to on each, secrets on none; as text or, for collectors, as JSON."""
 
+import json
 import logging
 import re
+from datetime import UTC, datetime
 
-from planner.core.context import request_id
+from planner.core.context import LOG_IDS, request_id, run_id, team_id
 
 _SECRETS = (
     (re.compile(r"\bst([cl])_([0-9a-f]{12})_[0-9a-f]+"), r"st\1_\2_***"),  # tokens; the prefix says which one
@@ -29,9 +31,32 @@ class RedactingFormatter(logging.Formatter):
         return redact(super().format(record))
 
 
+def _ids(record: logging.LogRecord) -> dict[str, str]:
+    """Request, run and team of a line; of one that speaks of a request already answered, those of that request."""
+    answered: dict[str, str] = getattr(getattr(record, "request", None), "META", {}).get(LOG_IDS, {})
+    return {"request": request_id.get(), "run": run_id.get(), "team": team_id.get()} | answered
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: `time`, `level`, `logger`, `message`, and where known `request`, `run`, `team` and
+    `traceback`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": redact(record.getMessage()),
+        }
+        line |= {name: value for name, value in _ids(record).items() if value not in ("", "-")}
+        if record.exc_info:
+            line["traceback"] = redact(self.formatException(record.exc_info))
+        return json.dumps(line, ensure_ascii=False)
+
+
 class RequestIdFilter(logging.Filter):
     """Adds `request_id` to each record ("-" outside a request)."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = request_id.get()
+        record.request_id = _ids(record)["request"]
         return True

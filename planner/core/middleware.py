@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from planner.core.context import request_id, via_token
+from planner.core.context import LOG_IDS, request_id, team_id, via_token
 
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
@@ -21,13 +21,16 @@ class RequestIdMiddleware:
         given = request.headers.get("X-Request-Id", "")
         token = request_id.set(given if _ACCEPTED.fullmatch(given) else uuid.uuid4().hex)
         came_with = via_token.set("")
+        acts_for = team_id.set("")
         try:
             response = self.get_response(request)
             response["X-Request-Id"] = request_id.get()
             return response
         finally:
+            request.META[LOG_IDS] = {"request": request_id.get(), "team": team_id.get()}
             request_id.reset(token)
             via_token.reset(came_with)
+            team_id.reset(acts_for)
 
 
 class PrivateAnswersMiddleware:

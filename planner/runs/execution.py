@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import threading
+import uuid
 from collections.abc import Iterator, Sequence
 from time import monotonic
 from types import TracebackType
@@ -13,6 +14,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
 from planner import planning
+from planner.core.context import run_id, team_id
 from planner.runs import leases
 from planner.runs.leases import Lease
 from planner.runs.models import RequestPart, Run
@@ -76,9 +78,9 @@ class ProgressWriter:
 
 def execute(lease: Lease) -> None:
     """Computes the run's report and writes it, or the reason why there is none."""
-    body = Run.objects.values_list("body", flat=True).get(pk=lease.run_id)
+    body, team = Run.objects.values_list("body", "team_id").get(pk=lease.run_id)
     logs: list[planning.RequestLog] = []
-    with _failures_recorded(lease), Renewal(lease) as renewal:
+    with _named_in_logs(lease, team), _failures_recorded(lease), Renewal(lease) as renewal:
         progress = ProgressWriter(lease, renewal)
         report = planning.plan(planning.parse_scenario(body), on_progress=progress, on_requests=logs.append)
         if not _finish(lease, planning.report_bytes(report).decode(), logs):
@@ -94,6 +96,16 @@ def _finish(lease: Lease, report: str, logs: Sequence[planning.RequestLog]) -> b
         for number, (requests, data) in enumerate(log.parts()):
             RequestPart.objects.create(run_id=lease.run_id, number=number, requests=requests, data=data)
     return True
+
+
+@contextlib.contextmanager
+def _named_in_logs(lease: Lease, team: uuid.UUID) -> Iterator[None]:
+    run, acts_for = run_id.set(str(lease.run_id)), team_id.set(str(team))
+    try:
+        yield
+    finally:
+        run_id.reset(run)
+        team_id.reset(acts_for)
 
 
 @contextlib.contextmanager

@@ -196,11 +196,12 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {"request_id": {"()": "planner.core.logging.RequestIdFilter"}},
     "formatters": {
-        "line": {
+        "json": {"()": "planner.core.logging.JsonFormatter"},
+        "text": {
             "()": "planner.core.logging.RedactingFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s request=%(request_id)s %(message)s",
-        }
+        },
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": ENV.log_format, "filters": ["request_id"]}},
     "root": {"handlers": ["console"], "level": ENV.log_level},
 }

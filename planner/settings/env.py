@@ -51,6 +51,7 @@ class Env(BaseSettings):
     admin_email: str = Field("admin@localhost", description="The first admin, made by `up` when there is nobody yet.")
     admin_password: SecretStr | None = Field(None, description="Theirs; generated and printed once when absent.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["text", "json"] = Field("text", description="Lines for people, or JSON objects for collectors.")
 
     @field_validator("database_url", "broker_url")
     @classmethod

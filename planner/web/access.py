@@ -19,6 +19,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from planner.core.context import team_id
 from planner.datasets.models import Calibration, Measurement, Trace, TraceUpload
 from planner.runs.models import Run
 from planner.runs.selectors import run_get
@@ -94,6 +95,7 @@ def visit_of(request: HttpRequest, parts: Mapping[str, Any] | None = None) -> Vi
     chosen = _chosen(request, memberships, parts or {})
     if len(memberships) > 1 and request.session.get(SESSION_TEAM) != str(chosen.team_id):
         request.session[SESSION_TEAM] = str(chosen.team_id)
+    team_id.set(str(chosen.team_id))
     return Visit(user, chosen.team, Role(chosen.role), tuple(membership.team for membership in memberships))
 
 
