@@ -22,14 +22,21 @@ class Events:
     """Splits bytes into the data of events. Raises StreamBroken where lines or the stream have no end."""
 
     def __init__(self) -> None:
-        self._rest = b""
-        self._bytes = 0
+        self._rest: list[bytes] = []  # of a line that is not whole; put together once, however small its pieces
+        self._rest_bytes = self._bytes = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The data of every line that is whole by now."""
         self._bytes += len(data)
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > MAX_LINE_BYTES or self._bytes > MAX_STREAM_BYTES:
+        ends, newline, rest = data.rpartition(b"\n")
+        lines: list[bytes] = []
+        if newline:
+            lines = b"".join([*self._rest, ends]).split(b"\n")
+            self._rest, self._rest_bytes = [], 0
+        if rest:
+            self._rest.append(rest)
+            self._rest_bytes += len(rest)
+        if self._rest_bytes > MAX_LINE_BYTES or self._bytes > MAX_STREAM_BYTES:
             raise StreamBroken("bad_stream", "its stream has no end")
         for line in lines:
             if line.startswith(b"data:"):

@@ -16,6 +16,7 @@ from planner.planning.validation.setups import LONGEST_TOKENS, LoadKind, RowLoad
 MOST_REQUESTS = 4_000
 """A longer run is steady: its first requests tell the same."""
 MOST_IN_FLIGHT = 20_000
+SLOWEST_RPS, FASTEST_RPS = 1e-4, 1e6
 AT_LIMIT = 0.9
 """Requests in flight above this share of the limit: the limit, not the rate, paced the run."""
 OF_SERVERS = ("prometheus_query",)
@@ -120,6 +121,8 @@ def _paced_by(run: Run, format_key: str) -> tuple[LoadKind, int, float]:
         rate = run.request_rps
     if rate is not None and math.isfinite(rate) and rate > 0:
         if limit is None or (run.mean_concurrency or 0.0) < AT_LIMIT * limit:
+            if not SLOWEST_RPS <= rate <= FASTEST_RPS:
+                raise NotKnown(f"{rate:.3g} requests a second are not simulated.")
             return ("constant" if run.label == "constant" else "poisson"), 0, rate
     elif rate is None and limit is None and run.label != "throughput":
         raise NotKnown("The file does not say how requests were sent: neither a rate nor requests in flight.")

@@ -6,17 +6,16 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import yaml
-
 from planner.planning.importers.errors import ImportRefused
 from planner.planning.importers.sources import Opened
 from planner.planning.measurements import bench_serving, engine_logs, guidellm, own, perf_tools, prometheus
 from planner.planning.measurements.checks import add_checks
+from planner.planning.measurements.plain_yaml import read_yaml
 from planner.planning.measurements.result import Measurement, Run
 
 MAX_RESULT_BYTES = 64 << 20
 MAX_LOG_BYTES = 32 << 20
-MAX_YAML_BYTES = 512 << 10
+MAX_YAML_BYTES = 128 << 10
 MAX_DOCUMENTS = 1_000_000
 _HEAD_CHARACTERS = 200_000
 
@@ -149,7 +148,7 @@ def _from_text(opened: Opened, head: str) -> Measurement | None:
             return Measurement(f"{key}_csv", f"{title} as CSV", [perf_tools.aiperf_run(document)])
         return None
     if "request_latency" in head and "version:" in head and len(opened.head) <= MAX_YAML_BYTES and opened.is_whole:
-        document = _yaml(opened.head)
+        document = read_yaml(opened.head.decode("utf-8", "replace"))
         if perf_tools.is_llmd_report(document):
             return Measurement("llmd_report", "llm-d benchmark report", [perf_tools.llmd_run(document)])
     if prometheus.is_metrics_text(head):
@@ -160,13 +159,6 @@ def _from_text(opened: Opened, head: str) -> Measurement | None:
         server, notes = engine_logs.engine_log(text)
         return Measurement("engine_log", "Start-up log of a serving engine", server=server, notes=notes)
     return None
-
-
-def _yaml(data: bytes) -> Any:
-    try:
-        return yaml.safe_load(data.decode("utf-8", "replace"))
-    except (yaml.YAMLError, RecursionError, ValueError):
-        return None
 
 
 def _whole(opened: Opened, most: int) -> str:

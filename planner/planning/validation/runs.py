@@ -72,8 +72,8 @@ def predict(
     Step times are those of our model, or of `silicon` where it is given. Raises Unusable.
     """
     share = lane_share(setup)
-    config, step_time, stream = lane_run(setup, share, constants, silicon)
     try:
+        config, step_time, stream = lane_run(setup, share, constants, silicon)
         log = simulate(config, step_time if step_ratio == 1.0 else scaled(step_time, step_ratio), stream)
     except SimulatorError as problem:
         raise Unusable(f"not simulated: {problem.code}") from problem

@@ -53,12 +53,24 @@ def test_a_load_is_what_paced_the_run(changes: dict[str, Any], kind: str, in_fli
         {"total_output_tokens": 0},
         {"completed": 0},
         {"max_concurrency": 1_000_000},
+        {"request_rate": 1e300, "max_concurrency": None},
+        {"request_rate": 1e-300, "max_concurrency": None},
     ],
-    ids=["no load", "no prompts", "no outputs", "none served", "too many"],
+    ids=["no load", "no prompts", "no outputs", "none served", "too many", "too fast", "too slow"],
 )
 def test_what_the_file_leaves_open_is_said(changes: dict[str, Any]) -> None:
     with pytest.raises(NotKnown):
         measured(run(**changes))
+
+
+def test_what_the_simulator_refuses_is_a_reason_of_that_run_alone() -> None:
+    """Requests over months: their clock ends after 27 days. The other run is predicted all the same."""
+    slow = run(request_rate=1e-3, max_concurrency=None, completed=4_000, total_input_tokens=4_000_000,
+               total_output_tokens=800_000)  # fmt: skip
+    _, deployment = read_deployment(DEPLOYMENT)
+    told = compare_measurement(Measurement("vllm_bench_serve", "", [slow, run()]), deployment)
+    assert "out_of_range" in told["runs"][0]["reason"]
+    assert told["runs"][1]["figures"]
 
 
 def test_answers_that_were_not_streamed_have_no_ttft() -> None:
