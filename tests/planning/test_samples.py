@@ -7,7 +7,7 @@ import pytest
 
 from planner.planning import plan
 from planner.planning.schema import parse_scenario
-from planner.planning.search.capacity import _backlog_rps, run_at
+from planner.planning.search.capacity import backlog_rps, run_at
 from planner.planning.search.feasibility import lone_request_reason
 from planner.planning.search.replica import LONE_GAP_PS, lone_stream
 from planner.planning.search.targets import slo_targets
@@ -80,7 +80,7 @@ def test_the_last_arrivals_of_a_trace_are_no_backlog():
     load = scenario_load(scenario, 16_384)
     run = run_at(server(step_ms=23), load, slo_targets(scenario.slo), load.peak_rps, 0)
     assert int(run.logs[0].admitted_ps[-1]) > int(run.logs[0].arrival_ps[-1])
-    assert _backlog_rps(run.logs[0]) == 0.0
+    assert backlog_rps(run.logs[0]) == 0.0
     assert run.stable
 
 
