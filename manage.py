@@ -182,6 +182,9 @@ def main() -> None:
     except DatabaseError as error:
         if "--traceback" in arguments:
             raise
+        if command == "token" and ("no such table" in str(error) or "does not exist" in str(error)):
+            folder = os.environ.get("PLANNER_DATA_DIR") or os.path.join(ROOT, "var")
+            end(f"nothing has been started with data in {folder} yet; start `up`, or name its folder with --data-dir")
         end("the database cannot be used: " + str(error).strip().split("\n")[0])
 
 

@@ -124,13 +124,14 @@ def replicas_for_peak(peak_rps: Number, capacity_rps: Number) -> int:
     return ceil(peak / capacity)
 
 
-def break_even(stairs: Staircase, usd_per_request: Number) -> BreakEven:
+def break_even(stairs: Staircase, usd_per_request: Number, *, counted: str = "requests") -> BreakEven:
     """Every crossing of the staircase with an API that costs `usd_per_request` on average at the user's mix.
 
     Let R be a replica's month, s the spares, x the API's bill for one replica's full load. On step n the fleet costs
     (n + s) R. It is the cheaper one at the step's end if n (x - R) > s R: never if x <= R, else from some n on. On
     such a step the API is still cheaper at its beginning while (n - 1) x < (n + s) R: there the bills meet inside the
-    step at (n + s) R, and the jump before it handed the lead back to the API.
+    step at (n + s) R, and the jump before it handed the lead back to the API. `counted` is what the sentence calls the
+    requests: "tokens" where each is one token.
     """
     usd = exact(usd_per_request)
     if usd < 0:
@@ -147,7 +148,9 @@ def break_even(stairs: Staircase, usd_per_request: Number) -> BreakEven:
     total = 2 * (last - first) + 1
     places = range(total) if total <= CROSSINGS_SHOWN else [*range(CROSSINGS_SHOWN - 1), total - 1]
     crossings = tuple(_crossing(stairs, usd, first, place) for place in places)
-    return BreakEven(crossings, total, never=False, always=False, sentence=crossings_sentence(crossings, total))
+    return BreakEven(
+        crossings, total, never=False, always=False, sentence=crossings_sentence(crossings, total, counted)
+    )
 
 
 def break_even_curve(
@@ -210,21 +213,22 @@ def _point(stairs: Staircase, apis: Sequence[Fraction], mean_rps: Fraction, *, s
     )
 
 
-def crossings_sentence(crossings: Sequence[Crossing], total: int) -> str:
+def crossings_sentence(crossings: Sequence[Crossing], total: int, counted: str = "requests") -> str:
     """From where on self-hosting is cheaper, in words; the last crossing is one above which it stays so."""
     first, last = crossings[0], crossings[-1]
     if total == 1:
-        return f"The API is cheaper below {_volume(first)}, self-hosting above."
+        return f"The API is cheaper below {_volume(first, counted)}, self-hosting above."
     changes = "once" if total == 3 else f"{total - 2:,} times"
     return (
-        f"Self-hosting is first cheaper above {_volume(first)} and stays cheaper above {_volume(last)}; "
+        f"Self-hosting is first cheaper above {_volume(first, counted)} and stays cheaper above "
+        f"{_volume(last, counted)}; "
         f"between them the lead changes {changes}, as replicas come whole."
     )
 
 
-def _volume(crossing: Crossing) -> str:
+def _volume(crossing: Crossing, counted: str) -> str:
     mtok, mean_rps = (_short(value) for value in (crossing.tokens_per_month / 1_000_000, crossing.mean_rps))
-    return f"{mtok} M tokens a month ({mean_rps} requests per second on average)"
+    return f"{mtok} M tokens a month ({mean_rps} {counted} per second on average)"
 
 
 def _short(value: Fraction) -> str:

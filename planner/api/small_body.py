@@ -15,6 +15,13 @@ from planner.planning.schema.read import read_object
 
 Body = TypeVar("Body", bound=BaseModel)
 _CODES = {"extra_forbidden": "unknown_field", "int_parsing": "not_whole", "int_from_float": "not_whole"}
+_ONE = {"entries": "entry", "characters": "character"}
+_LENGTHS = {
+    "too_short": ("least", "entries"),
+    "too_long": ("most", "entries"),
+    "string_too_short": ("least", "characters"),
+    "string_too_long": ("most", "characters"),
+}
 
 
 def read_body(request: Request, model: type[Body]) -> Body:
@@ -23,8 +30,8 @@ def read_body(request: Request, model: type[Body]) -> Body:
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        faults = [_fault(dict(e)) for e in error.errors(include_url=False)]
-        raise ApiProblem(INVALID_BODY, f"{len(faults)} of its values are not accepted.", errors=faults) from None
+        faults = [_fault(dict(e), model) for e in error.errors(include_url=False)]
+        raise _not_accepted(faults) from None
 
 
 def read_document(request: Request) -> dict[str, Any]:
@@ -45,16 +52,34 @@ def refused(error: DjangoValidationError, field: str = "") -> ApiProblem:
         for name, messages in named.items()
         for message in messages
     ]
-    return ApiProblem(INVALID_BODY, f"{len(faults)} of its values are not accepted.", errors=faults)
+    return _not_accepted(faults)
 
 
-def _fault(error: dict[str, Any]) -> Fault:
-    kind, context = str(error["type"]), error.get("ctx") or {}
-    allowed = ", ".join(f"{name} {value}" for name, value in context.items() if isinstance(value, str | int | float))
+def _not_accepted(faults: list[Fault]) -> ApiProblem:
+    told = "1 of its values is" if len(faults) == 1 else f"{len(faults)} of its values are"
+    return ApiProblem(INVALID_BODY, f"{told} not accepted.", errors=faults)
+
+
+def _fault(error: dict[str, Any], model: type[BaseModel]) -> Fault:
+    kind, context, at = str(error["type"]), error.get("ctx") or {}, error["loc"]
+    name = str(at[-1]) if at else "the body"
+    allowed = ", ".join(str(value) for value in context.values() if isinstance(value, str | int | float))
+    detail = f"{error['msg']}."
+    if kind == "missing":
+        allowed, detail = "required", f"{name} is required."
+    elif kind == "extra_forbidden":
+        fields = [field.alias or of for of, field in model.model_fields.items()]
+        allowed = ", ".join(fields) if len(at) == 1 else "a field of the schema"
+        detail = f"There is no field {show(name)} here."
+    elif kind in _LENGTHS:
+        side, counted = _LENGTHS[kind]
+        limit = context["min_length" if side == "least" else "max_length"]
+        allowed = f"at {side} {limit} {counted if limit != 1 else _ONE[counted]}"
+        detail = f"{name} must have {allowed}."
     return Fault(
         code=_CODES.get(kind, kind),
-        pointer=pointer(*error["loc"]),
-        given="" if kind == "missing" else show(error["input"]),
+        pointer=pointer(*at),
+        given="" if kind == "missing" else show(name if kind == "extra_forbidden" else error["input"]),
         allowed=allowed,
-        detail=f"{error['msg']}.",
+        detail=detail,
     )

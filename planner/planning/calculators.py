@@ -209,7 +209,7 @@ def break_even_of(
         spare_replicas=spare_replicas,
         hours_per_month=hours_per_month,
     )
-    found = break_even(stairs, Fraction(str(api_usd_per_mtok)) / 10**6)
+    found = break_even(stairs, Fraction(str(api_usd_per_mtok)) / 10**6, counted="tokens")
     first = found.crossings[0] if found.crossings else None
     last = found.crossings[-1] if found.crossings else None
     replica = stairs.usd_per_replica_month

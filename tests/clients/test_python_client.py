@@ -438,6 +438,16 @@ def test_a_threshold_that_is_exceeded_fails_the_build(command: Any, limit: list[
     assert "FAIL" in out
 
 
+def test_a_value_that_this_plan_lacks_is_not_listed_as_one_that_it_has(command: Any) -> None:
+    scenario = {name: part for name, part in scenario_dict().items() if name != "api"}
+    code, _, told = command("estimate", scenario, "--max", "api_usd_per_month=5")
+    assert code == 2
+    lacks, _, there = told.partition("; there are ")
+    assert lacks.endswith("api_usd_per_month has no value here")
+    assert "usd_per_month" in there
+    assert "api_usd_per_month" not in there
+
+
 def test_no_candidate_has_a_code_of_its_own(command: Any, worker: dict[str, Any]) -> None:
     assert command("estimate", IMPOSSIBLE)[0] == 3
     worker["report"] = planning.report_bytes(infeasible_example()).decode()

@@ -109,6 +109,15 @@ def test_a_folder_that_cannot_be_written_is_one_line(place: str) -> None:
         assert line.startswith(f"staircase: cannot write in {place}: ")
 
 
+def test_a_token_where_nothing_was_started_says_how_to_go_on(tmp_path: Path) -> None:
+    with started(["manage.py", "token", EMAIL, "--data-dir", str(tmp_path)], environment()) as process:
+        assert process.wait() == 1
+        assert process.lines == [
+            f"staircase: nothing has been started with data in {tmp_path} yet; start `up`, or name its folder with "
+            "--data-dir"
+        ]
+
+
 def test_a_weak_admin_password_is_one_line(tmp_path: Path) -> None:
     weak = environment(PLANNER_ADMIN_PASSWORD="short")
     with started(arguments(tmp_path), weak) as process:

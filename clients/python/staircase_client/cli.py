@@ -132,7 +132,9 @@ def _judge(document: Report | Estimate, thresholds: Sequence[Threshold], outcome
     for threshold in thresholds:
         value = document.values.get(threshold.name)
         if value is None:
-            raise Invalid(f"there is no value {threshold.name}; there are {', '.join(document.values)}")
+            there = ", ".join(name for name, number in document.values.items() if number is not None)
+            lacks = f"{threshold.name} has no value here" if threshold.name in document.values else None
+            raise Invalid(f"{lacks or f'there is no value {threshold.name}'}; there are {there}")
         held = threshold.holds(value)
         outcome.thresholds.append({**asdict(threshold), "value": value, "holds": held})
         if not held:

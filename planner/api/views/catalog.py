@@ -116,7 +116,9 @@ def _unknown(rows: Rows, name: str, value: str) -> Fault | None:
     known = {str(row[name]).casefold(): str(row[name]) for row in rows}
     if value.casefold() in known:
         return None
-    near = difflib.get_close_matches(value.casefold(), known, n=5, cutoff=0.5) or sorted(known)[:5]
+    holding = sorted(text for text in known if value.casefold() in text)  # "H100" for H100-SXM5-80GB and its kin
+    alike = difflib.get_close_matches(value.casefold(), known, n=5, cutoff=0.5)
+    near = list(dict.fromkeys([*holding, *alike]))[:5] or sorted(known)[:5]
     return Fault(
         code="unknown_id",
         pointer=f"?{name}",

@@ -45,6 +45,34 @@ def test_values_that_are_not_accepted_are_422(writer: Api, path: str, body: byte
     assert response.json()["errors"]
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "pointer", "allowed", "said"),
+    [
+        ("/traces/uploads", {"name": "a.csv", "bytes": 9}, "/bytes", "name", "There is no field bytes here."),
+        ("/webhooks", {"url": ""}, "/url", "at least 1 character", "url must have at least 1 character."),
+        ("/webhooks", {"url": "https://a.example/" + "x" * 500}, "/url", "at most 500 characters", "url must have at"),
+        ("/webhooks", {"events": []}, "/url", "required", "url is required."),
+        (
+            "/estimates/batch",
+            {"rows": [{}] * 501},
+            "/rows",
+            "at most 500 entries",
+            "rows must have at most 500 entries.",
+        ),
+    ],
+    ids=["unknown", "empty", "long", "missing", "rows"],
+)
+def test_a_fault_of_a_body_says_what_is_allowed_in_words(
+    writer: Api, path: str, body: dict[str, Any], pointer: str, allowed: str, said: str
+) -> None:
+    answer = problem(writer.post(path, body), 422, "invalid-body")
+    fault = next(fault for fault in answer["errors"] if fault["pointer"] == pointer)
+    assert fault["allowed"].startswith(allowed)
+    assert fault["detail"].startswith(said)
+    if len(answer["errors"]) == 1:
+        assert answer["detail"] == "1 of its values is not accepted."
+
+
 def test_a_body_beyond_the_limit_is_413(writer: Api, path: str, settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
     problem(writer.post(path, b" " * 1001), 413, "body-too-large")

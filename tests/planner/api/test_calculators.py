@@ -57,6 +57,8 @@ def test_break_even_of_the_lesson(api: Api) -> None:
     assert found["break_even_utilisation_ratio"] == pytest.approx(0.7407, abs=1e-4)
     assert found["usd_per_replica_month"] == 2920
     assert found["never"] is False
+    assert "(1,111 tokens per second on average)" in found["sentence"]  # 2,920 M / (730 × 3,600 s), and no requests
+    assert "requests" not in found["sentence"]
 
 
 def test_an_api_that_is_cheaper_at_full_load_is_never_beaten(api: Api) -> None:

@@ -96,6 +96,14 @@ def test_an_unknown_id_is_answered_with_the_nearest(api: Api) -> None:
     assert fault["allowed"].startswith("H100-SXM5-80GB")
 
 
+@pytest.mark.parametrize(
+    ("address", "meant"), [("gpu-prices?gpu=H100", "H100-SXM5-80GB"), ("gpu-prices?gpu=a100", "A100-SXM4-80GB")]
+)
+def test_a_short_name_is_answered_with_those_that_hold_it(api: Api, address: str, meant: str) -> None:
+    (fault,) = problem(api.get(f"/catalog/{address}"), 400, "invalid-parameter")["errors"]
+    assert meant in fault["allowed"].split(", ")
+
+
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("query", ["vendor=x", "provider=", "gpu=a&gpu=b", "usd_per_gpu_hour=3"])
 def test_only_listed_filters_are_taken(api: Api, query: str) -> None:
