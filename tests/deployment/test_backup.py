@@ -12,6 +12,7 @@ from django.db import models
 from django.db.migrations.loader import MigrationLoader
 
 from planner.core.backups import BackupRefused, archive_open, backup_write
+from planner.core.backups.restoring import _settle
 from planner.core.backups.rows import LEFT_OUT, last_of, tables_of
 from tests.processes import environment, manage
 from tests.services import postgres_database
@@ -151,6 +152,19 @@ def test_a_backup_replaces_no_file_unless_told(tmp_path: Path) -> None:
     with pytest.raises(BackupRefused, match="--overwrite replaces it"):
         backup_write(there, with_secret_key=False, overwrite=False)
     assert there.read_text() == "mine"
+
+
+def test_a_database_that_someone_has_open_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "staircase.sqlite3"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("CREATE TABLE t (a)")
+        with pytest.raises(BackupRefused, match="in use"):
+            _settle(path)
+        other.execute("INSERT INTO t VALUES (1)")
+        other.commit()
+    _settle(path)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 def test_every_stored_byte_is_in_a_table() -> None:

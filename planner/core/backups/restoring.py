@@ -175,14 +175,17 @@ def _has_tables(path: Path) -> bool:
 
 
 def _settle(path: Path) -> None:
-    """What the write-ahead log holds goes into the file; the log must not outlive it. BackupRefused: in use."""
+    """What the write-ahead log holds goes into the file, and the log goes. BackupRefused: someone has the file open,
+    and would write on into what takes its place."""
     if not path.exists():
         return
-    with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(sqlite3.connect(path, timeout=5)) as file:
-        file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    log = path.with_name(path.name + "-wal")
-    if log.exists() and log.stat().st_size:
-        raise BackupRefused(f"{path} is in use: stop every process on it first")
+    with contextlib.closing(sqlite3.connect(path, timeout=2)) as file:
+        try:
+            file.execute("PRAGMA journal_mode = DELETE")  # SQLite grants it to the only connection there is
+        except sqlite3.OperationalError:
+            raise BackupRefused(f"{path} is in use: stop every process on it first") from None
+        except sqlite3.DatabaseError:  # damaged, or never a database: nothing in it can be kept
+            _remove(path)
 
 
 def _remove(path: Path) -> None:
