@@ -110,6 +110,26 @@ def _show_parameters(paths: dict[str, Any]) -> None:
                     parameter["schema"]["examples"] = [_IN_HEADERS[parameter["name"]]]
 
 
+def _say_what_fields_do(paths: dict[str, Any], schemas: dict[str, Any]) -> None:
+    """Where `fields` may be given, an item holds those that it names and no others, whatever is required otherwise."""
+    schemas["ChosenFields"] = {
+        "type": "object",
+        "description": "What `fields` named, where it was given.",
+        "additionalProperties": True,
+    }
+    for operations in paths.values():
+        for operation in operations.values():
+            if all(parameter["name"] != "fields" for parameter in operation.get("parameters", ())):
+                continue
+            answer = operation["responses"]["200"]["content"]["application/json"]
+            page = schemas[answer["schema"]["$ref"].rpartition("/")[2]]
+            holder, key = (
+                (page["properties"]["items"], "items") if "items" in page["properties"] else (answer, "schema")
+            )
+            if "$ref" in holder[key]:
+                holder[key] = {"anyOf": [holder[key], {"$ref": "#/components/schemas/ChosenFields"}]}
+
+
 def add_components(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
     """Adds what no view names by class: the report, the request for a saved version, and If-Match."""
     _say_if_match(result["paths"])
@@ -126,5 +146,6 @@ def add_components(result: dict[str, Any], generator: Any, request: Any, public:
     }
     schemas.update(estimate_schemas() | event_schemas())
     result["webhooks"] = sent()
+    _say_what_fields_do(result["paths"], schemas)
     result["components"]["schemas"] = dict(sorted(schemas.items()))
     return result
