@@ -10,8 +10,11 @@ from rest_framework.views import APIView
 
 from planner.api.access import Caller
 from planner.api.conditional import check_if_match
+from planner.api.problems import INVALID_PARAMETER, ApiProblem
 from planner.api.renderers import Csv, Json, Xlsx
 from planner.api.throttles import limit_headers
+from planner.api.wire import Fault
+from planner.planning.errors import show
 from planner.teams.models import Scope, Team
 from planner.teams.rules import Action
 
@@ -23,12 +26,14 @@ class ApiView(APIView):
     method does where the scope alone does not tell which roles may.
 
     A change of what the view also reads holds to `If-Match`, the ETag of that answer; `by_version` leaves it to views
-    of a saved scenario, which compare the version's number.
+    of a saved scenario, which compare the version's number. `makes_anew`: a POST that is sent again makes or sends
+    another one, so that an `Idempotency-Key` must not look as if it prevented that.
     """
 
     scopes: ClassVar[dict[str, Scope]] = {}
     actions: ClassVar[dict[str, Action]] = {}
     by_version: ClassVar[bool] = False
+    makes_anew: ClassVar[bool] = False
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     caller: Caller
 
@@ -42,6 +47,8 @@ class ApiView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """As REST framework's, and 412 where the thing is no longer what `If-Match` names."""
         super().initial(request, *args, **kwargs)
+        if self.makes_anew and request.method == "POST" and "Idempotency-Key" in request.headers:
+            raise ApiProblem(INVALID_PARAMETER, "Only runs are made once for each key.", errors=[_no_key(request)])
         read, word = getattr(self, "get", None), str(request.method).lower()
         held = request.method in _CHANGES and "If-Match" in request.headers and not self.by_version
         if held and read is not None and word in self.http_method_names and hasattr(self, word):
@@ -59,6 +66,16 @@ class ApiView(APIView):
         for name, value in limit_headers(request).items():
             done[name] = value
         return done
+
+
+def _no_key(request: Request) -> Fault:
+    return Fault(
+        code="not_supported",
+        pointer="Idempotency-Key",
+        given=show(request.headers["Idempotency-Key"]),
+        allowed="no such header",
+        detail="Each request to this address makes another one. Leave the header out, and look before asking again.",
+    )
 
 
 class ListView(ApiView):

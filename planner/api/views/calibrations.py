@@ -27,6 +27,7 @@ PATH = "/api/v1/calibrations"
 class CalibrationList(ListView):
     """The team's calibrations."""
 
+    makes_anew = True
     scopes: ClassVar = {"POST": Scope.WRITE}
 
     @extend_schema(**openapi.CALIBRATION_LIST)

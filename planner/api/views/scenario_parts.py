@@ -66,6 +66,7 @@ class ScenarioDiff(ListView, ScenarioView):
 class ScenarioCopy(ScenarioView):
     """A version as version 1 of a new scenario."""
 
+    makes_anew = True
     scopes: ClassVar = {"POST": Scope.WRITE}
     http_method_names = ["post"]
 
@@ -142,6 +143,7 @@ class ScenarioTags(ScenarioView):
 class CommentList(ListView, ScenarioView):
     """What was said about a scenario."""
 
+    makes_anew = True
     scopes: ClassVar = {"POST": Scope.WRITE}
 
     @extend_schema(**openapi.COMMENT_LIST)

@@ -63,6 +63,7 @@ class ScenarioView(ApiView):
 class ScenarioList(ListView):
     """All saved scenarios of the team."""
 
+    makes_anew = True
     scopes: ClassVar = {"POST": Scope.WRITE}
 
     @extend_schema(**openapi_scenarios.SCENARIO_LIST)

@@ -33,6 +33,7 @@ PATH = "/api/v1/share-links"
 class ShareLinks(ListView):
     """The team's share links."""
 
+    makes_anew = True
     scopes: ClassVar = {"POST": Scope.WRITE}
 
     @extend_schema(**openapi.SHARE_LINK_LIST)

@@ -52,6 +52,7 @@ class SheetEstimate(CellView):
 class SheetLinks(ListView):
     """The team's link tokens. Making one lends the team's limits to whoever has the address, so it takes `write`."""
 
+    makes_anew = True
     scopes: ClassVar = {"POST": Scope.WRITE}
 
     @extend_schema(**openapi.LINK_LIST)

@@ -33,6 +33,7 @@ _NO_INVITATION, _NO_TOKEN = "The team has no such invitation.", "The team has no
 class InvitationList(ListView):
     """Invitations that can still be used."""
 
+    makes_anew = True
     actions: ClassVar = {"POST": Action.INVITE}
 
     @extend_schema(**openapi.INVITATION_LIST)
@@ -90,6 +91,7 @@ class InvitationItem(ApiView):
 class TokenList(ListView):
     """API tokens of the team and of its members."""
 
+    makes_anew = True
     actions: ClassVar = {"POST": Action.OWN_TOKENS}
 
     @extend_schema(**openapi.TOKEN_LIST)

@@ -96,6 +96,7 @@ class TraceForScenario(TraceItem):
 class UploadList(ListView):
     """Files on their way in."""
 
+    makes_anew = True
     scopes: ClassVar = {"POST": Scope.WRITE}
     purpose: ClassVar = Purpose.TRACE
 

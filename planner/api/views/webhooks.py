@@ -47,6 +47,7 @@ _WRITE = {"GET": Scope.WRITE, "HEAD": Scope.WRITE, "POST": Scope.WRITE, "DELETE"
 class WebhookList(ListView):
     """All webhooks of the team."""
 
+    makes_anew = True
     scopes: ClassVar = _WRITE
 
     @extend_schema(**openapi.WEBHOOK_LIST)
@@ -99,6 +100,7 @@ class WebhookItem(_OfWebhook):
 class WebhookPing(_OfWebhook):
     """A test."""
 
+    makes_anew = True
     throttle_classes = [EveryRequest, NewRuns]
     http_method_names = ["post"]
 

@@ -252,6 +252,16 @@ def test_what_was_made_can_be_read_where_location_says(api: Api, endpoint: Endpo
     assert api.get(response["Location"]).status_code == 200
 
 
+@over([endpoint for endpoint in ENDPOINTS if endpoint.method == "POST"])
+def test_a_key_makes_one_thing_or_is_refused(api: Api, endpoint: Endpoint, path: str, body: Any) -> None:
+    headers = {**dict(endpoint.headers), "Idempotency-Key": "k1"}
+    first, again = (api.call("POST", path, body, headers) for _ in range(2))
+    if first.status_code == 400:
+        assert problem(first, 400, "invalid-parameter")["errors"][0]["pointer"] == "Idempotency-Key"
+    elif again.status_code in (201, 202):
+        assert again.get("Location") == first.get("Location")
+
+
 @pytest.fixture
 def _nothing_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planner.api.throttles._per_minute", lambda _: 0)
