@@ -13,6 +13,7 @@ from planner.datasets.models import Calibration, Measurement
 from planner.datasets.own import own_of
 from planner.datasets.selectors import calibrations_in_use, measurements_like
 from planner.planning.calibration.calibrate import DatedRun, NothingToFit, calibrate
+from planner.planning.calibration.deployment import kept_deployment
 from planner.planning.calibration.runs import NotKnown, measured_run, run_name
 from planner.planning.measurements import Measurement as Read
 from planner.planning.schema.calibration import Calibration as StatedCalibration
@@ -75,16 +76,18 @@ def _source(row: Measurement) -> dict[str, str]:
 
 
 def calibration_compute(row: Calibration) -> dict[str, Any]:
-    """What a worker writes: factors, intervals, figures before and after. In use where held-out runs say that it helps,
-    or where there are too few to say. JobFailed: nothing can be fitted."""
+    """What a worker writes: factors, intervals, figures before and after. JobFailed: nothing can be fitted."""
     ids = [source["id"] for source in row.sources]
     found = {str(each.pk): each for each in Measurement.objects.filter(team=row.team_id, pk__in=ids)}
-    own, dated, unknown = own_of(row.team), [], []
-    for key in ids:
-        measurement = found.get(key)
-        if measurement is None:
-            continue  # deleted since it was asked for
-        said, deployment = planning.read_deployment(measurement.deployment, own)
+    own = own_of(row.team)
+    dated: list[DatedRun] = []
+    unknown: list[dict[str, str]] = []
+    for measurement in (found[key] for key in ids if key in found):  # some may be deleted since it was asked for
+        try:
+            said, deployment = kept_deployment(measurement.deployment, measurement.key, own)
+        except NotKnown as reason:
+            unknown.append({"label": measurement.name, "reason": str(reason)})
+            continue
         read = Read.of(measurement.inspection)
         for place, run in enumerate(read.runs, 1):
             label = f"{measurement.name}, {run_name(run, place)}"
@@ -98,11 +101,20 @@ def calibration_compute(row: Calibration) -> dict[str, Any]:
         reasons = sorted({each["reason"] for each in unknown})
         raise JobFailed(" ".join([str(nothing), *reasons])) from None
     told = {**made.told, "left_out": [*unknown, *made.told["left_out"]]}
+    return {"stated": made.stated.model_dump(mode="json"), "told": told}
+
+
+def calibration_settle(row: Calibration) -> None:
+    """Takes a calibration that was just written into use where held-out runs say that it helps, or where there are too
+    few to say; one that was asked for later keeps its place. The one before it is dropped in the same transaction as
+    the result is written, so that a worker that is killed leaves the team with what it had."""
+    Team.objects.select_for_update().get(pk=row.team_id)
     others = _others_in_use(row)
-    in_use = told["helps"] is not False and not others.filter(number__gt=row.number).exists()
-    if in_use:
-        others.update(in_use=False)
-    return {"stated": made.stated.model_dump(mode="json"), "told": told, "in_use": in_use}
+    if row.told is None or row.told["helps"] is False or others.filter(number__gt=row.number).exists():
+        return
+    others.update(in_use=False)
+    row.in_use = True
+    row.save(update_fields=["in_use"])
 
 
 def _others_in_use(row: Calibration) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from django.db import DatabaseError, models
+from django.db import DatabaseError, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
@@ -45,10 +45,17 @@ class Job(models.Model):
         abstract = True
 
 
-def work_on(model: type[Job], key: uuid.UUID, compute: Callable[[Any], Mapping[str, Any]]) -> None:
+def work_on(
+    model: type[Job],
+    key: uuid.UUID,
+    compute: Callable[[Any], Mapping[str, Any]],
+    settle: Callable[[Any], None] = lambda _: None,
+) -> None:
     """Take the row if it waits and nobody else has it, compute, and write the columns that came out.
 
-    compute gets the row; a JobFailed of its ends the job with its sentence, anything else with a plain one.
+    compute gets the row and writes nothing; a JobFailed of its ends the job with its sentence, anything else with a
+    plain one. settle gets the row once it is ready, and changes other rows in the same transaction: all of it stands,
+    or nothing does and the job waits still.
     """
     token = uuid.uuid4().hex
     rows = model._default_manager.filter(pk=key)
@@ -68,7 +75,11 @@ def work_on(model: type[Job], key: uuid.UUID, compute: Callable[[Any], Mapping[s
     except Exception:
         logger.exception("%s %s failed", model._meta.model_name, key)
         done = {"state": JobState.FAILED, "failure": "Something went wrong inside the planner; its log says more."}
-    rows.filter(lease_token=token, state=JobState.WAITING).update(lease_token="", lease_until=None, **done)
+    with transaction.atomic():
+        held = rows.filter(lease_token=token, state=JobState.WAITING)
+        written = held.update(lease_token="", lease_until=None, **done)
+        if written and done["state"] == JobState.READY:
+            settle(rows.get())
 
 
 class JobFailed(Exception):  # noqa: N818 - the name says what happened

@@ -10,13 +10,16 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from planner.celery import wake_worker
+from planner.datasets.jobs import JobFailed
 from planner.datasets.messages import COMPARE
 from planner.datasets.models import Measurement, TraceUpload
 from planner.datasets.own import own_of
 from planner.datasets.parts import upload_parts, upload_source
 from planner.datasets.selectors import calibration_for
 from planner.planning import catalog_model_id, read_deployment
+from planner.planning.calibration.deployment import kept_deployment
 from planner.planning.calibration.predicting import compare_measurement
+from planner.planning.calibration.runs import NotKnown
 from planner.planning.importers import ImportRefused, open_source
 from planner.planning.measurements import Measurement as Read
 from planner.planning.measurements import definitions_for, read_measurement
@@ -156,10 +159,14 @@ def measurement_delete(*, measurement: Measurement, actor: User | None) -> None:
 
 
 def measurement_compare(row: Measurement) -> dict[str, Any]:
-    """What a worker writes: every run beside its prediction, by the team's calibration of the deployment or without."""
+    """What a worker writes: every run beside its prediction, by the team's calibration of the deployment or without.
+    JobFailed: where it was made is not known any more."""
+    try:
+        _, deployment = kept_deployment(row.deployment, row.key, own_of(row.team))
+    except NotKnown as reason:
+        raise JobFailed(str(reason)) from None
     own = calibration_for(row)
     stated = (own.scenario_part,) if own else ()
-    _, deployment = read_deployment(row.deployment, own_of(row.team))
     told = compare_measurement(Read.of(row.inspection), deployment, stated)
     return {"comparison": {**told, "calibration": own.number if own else None}, "outside": told["outside"]}
 

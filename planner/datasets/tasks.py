@@ -4,7 +4,7 @@ import uuid
 
 from celery import shared_task
 
-from planner.datasets.calibrating import calibration_compute
+from planner.datasets.calibrating import calibration_compute, calibration_settle
 from planner.datasets.jobs import work_on
 from planner.datasets.measurements import measurement_compare
 from planner.datasets.messages import CALIBRATE, COMPARE
@@ -20,4 +20,4 @@ def compare(measurement_id: str) -> None:
 @shared_task(name=CALIBRATE)
 def calibrate(calibration_id: str) -> None:
     """Fits a calibration if that waits; a doubled or late message does nothing."""
-    work_on(Calibration, uuid.UUID(calibration_id), calibration_compute)
+    work_on(Calibration, uuid.UUID(calibration_id), calibration_compute, calibration_settle)

@@ -10,6 +10,8 @@ from pydantic import Field, ValidationError
 
 from costmodel import Deployment, DeploymentError, Parallelism, UnknownIdError, load_catalog, make_deployment
 from costmodel.deployment.parallelism import divisibility_problems
+from planner.planning.calibration.matching import Key, deployment_key
+from planner.planning.calibration.runs import NotKnown
 from planner.planning.errors import FieldError, ScenarioInvalid, pointer, show
 from planner.planning.own_catalog import OwnCatalog
 from planner.planning.schema import Scenario, parse_scenario
@@ -92,6 +94,23 @@ def read_deployment(
     deployment = _deployment(said, scenario)
     names = {"model": deployment.model.id, "gpu": deployment.accelerator.id}
     return said.model_copy(update=names), deployment
+
+
+def kept_deployment(document: Mapping[str, Any], key: Key, own: OwnCatalog) -> tuple[MeasuredDeployment, Deployment]:
+    """What was said and kept once, with the models and accelerators of its team as they stand today.
+
+    key: what it was when it was kept. NotKnown: an entry of the team's own that it names is gone, or is another
+    deployment now.
+    """
+    try:
+        said, deployment = read_deployment(document, own)
+    except ScenarioInvalid as invalid:
+        raise NotKnown(f"Where it was made cannot be read any more: {invalid.errors[0].detail}") from None
+    now = deployment_key(deployment)
+    if now != key:
+        then, today = (f"{each[0]} in {each[1]} on {each[2]} with {each[3]}" for each in (key, now))
+        raise NotKnown(f"What it names has changed since it was kept: {then} then, {today} now.")
+    return said, deployment
 
 
 def catalog_model_id(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from datetime import date
 from itertools import pairwise
 from typing import Any
 
@@ -51,6 +52,14 @@ def number(value: Any) -> float | None:
     try:
         return float(value) if math.isfinite(value) else None
     except OverflowError:
+        return None
+
+
+def day(value: Any) -> date | None:
+    """The value when it is a date, as JSON writes one, else None."""
+    try:
+        return value if isinstance(value, date) else date.fromisoformat(value)
+    except (TypeError, ValueError):
         return None
 
 
@@ -319,7 +328,7 @@ def _shape(data: dict[str, Any]) -> Found:
 
 
 def _calibrations(data: dict[str, Any]) -> Found:
-    """One deployment has one calibration."""
+    """One deployment has one calibration, and the oldest of its runs is not younger than the newest."""
     stated, seen = data.get("calibrations"), set()
     for place, each in enumerate(stated if isinstance(stated, list | tuple) else ()):
         key = tuple(show(part(each, name)) for name in ("model", "weight_dtype", "gpu", "engine"))
@@ -329,6 +338,12 @@ def _calibrations(data: dict[str, Any]) -> Found:
                 "repeated", pointer("calibrations", place), key[0], what, "This deployment has one already."
             )
         seen.add(key)
+        first, last = (day(part(each, name)) for name in ("measured_from", "measured_until"))
+        if first and last and first > last:
+            yield FieldError(
+                "out_of_range", pointer("calibrations", place, "measured_until"), show(part(each, "measured_until")),
+                f"{first} or later", "The newest run cannot be older than the oldest.",
+            )  # fmt: skip
 
 
 CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (

@@ -3,6 +3,7 @@
 import json
 import uuid
 import zipfile
+from datetime import date
 from typing import Any
 
 import pytest
@@ -11,19 +12,22 @@ from planner.datasets import jobs
 from planner.datasets.calibrating import (
     CalibrationRefused,
     calibration_compute,
+    calibration_settle,
     calibration_start,
     calibration_use,
     with_team_calibrations,
 )
 from planner.datasets.jobs import JobState
-from planner.datasets.models import Calibration, Measurement
-from planner.datasets.tasks import calibrate
+from planner.datasets.models import Calibration, EntryKind, Measurement
+from planner.datasets.own import entry_delete, entry_save
+from planner.datasets.tasks import calibrate, compare
 from planner.reports.team_export import team_export
 from planner.runs.services import run_submit
 from planner.scenarios.services import scenario_create
 from planner.scenarios.upkeep import scenario_copy
 from planner.teams.models import User
 from tests.factories import make_calibration, make_measurement, make_user, parsed_scenario, team_of
+from tests.factories_of_own import ACCELERATOR, CONFIG, MODEL
 from tests.load_tests import bench_run, bench_serving, slower_server
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +40,7 @@ def made(user: User) -> Calibration:
     row = calibration_start(measurement=make_measurement(user, slower_server(1.25)), user=user)
     if not COMPUTED:
         COMPUTED.update(calibration_compute(row))
-    Calibration.objects.filter(pk=row.pk).update(**COMPUTED, state=JobState.READY)
+    jobs.work_on(Calibration, row.pk, lambda _: COMPUTED, calibration_settle)
     row.refresh_from_db()
     assert row.in_use
     return row
@@ -86,6 +90,72 @@ def test_the_next_one_takes_the_place_of_the_one_before(made: Calibration, user:
     assert (made.in_use, second.in_use, second.number, len(second.sources)) == (False, True, 2, 2)
     calibration_use(calibration=made, actor=user, use=True)
     assert list(Calibration.objects.filter(in_use=True)) == [made]
+
+
+def test_a_worker_that_is_lost_leaves_the_team_with_the_one_it_had(made: Calibration, user: User) -> None:
+    second = calibration_start(measurement=make_measurement(user, slower_server(1.2, (2, 8, 32))), user=user)
+
+    def lost_after_computing(row: Calibration) -> Any:
+        calibration_compute(row)
+        raise KeyboardInterrupt
+
+    def lost_while_settling(row: Calibration) -> None:
+        calibration_settle(row)
+        raise KeyboardInterrupt
+
+    for compute, settle in ((lost_after_computing, calibration_settle), (lambda _: COMPUTED, lost_while_settling)):
+        with pytest.raises(KeyboardInterrupt):
+            jobs.work_on(Calibration, second.pk, compute, settle)
+        second.refresh_from_db()
+        assert (second.state, list(Calibration.objects.filter(in_use=True))) == (JobState.WAITING, [made])
+        Calibration.objects.filter(pk=second.pk).update(lease_until=None)
+
+
+def test_one_that_does_not_help_or_was_overtaken_is_kept_and_not_used(made: Calibration, user: User) -> None:
+    measurement = make_measurement(user, bench_serving(bench_run(2, tpot_ms=7.0, ttft_ms=60.0)))
+    unhelpful = calibration_start(measurement=measurement, user=user)
+    told = COMPUTED["told"] | {"helps": False}
+    jobs.work_on(Calibration, unhelpful.pk, lambda _: {**COMPUTED, "told": told}, calibration_settle)
+    early, late = (calibration_start(measurement=measurement, user=user) for _ in range(2))
+    assert early == late  # it waits already
+    Measurement.objects.filter(pk=measurement.pk).delete()
+    late = calibration_start(measurement=Measurement.objects.get(), user=user)
+    for row in (late, early):
+        jobs.work_on(Calibration, row.pk, lambda _: COMPUTED, calibration_settle)
+    assert list(Calibration.objects.filter(state=JobState.READY, in_use=True)) == [late]
+    assert Calibration.objects.filter(state=JobState.READY).count() == 4
+
+
+def test_where_it_was_made_may_be_forgotten_and_the_sentence_says_so(user: User) -> None:
+    said: dict[str, Any] = {"team": team_of(user), "actor": user, "source": "Data sheet", "as_of": date(2026, 11, 1)}
+    entry, _ = entry_save(kind=EntryKind.ACCELERATOR, value=ACCELERATOR[1], **said)
+    measurement = make_measurement(user, gpu="Our chip")
+    asked = calibration_start(measurement=measurement, user=user)
+    entry_delete(entry=entry, actor=user)
+    compare(str(measurement.pk))
+    calibrate(str(asked.pk))
+    for row in (measurement, asked):
+        row.refresh_from_db()
+        assert row.state == JobState.FAILED
+        assert "Where it was made cannot be read any more: " in row.failure
+        assert "Our chip" in row.failure
+    assert asked.failure.startswith("None of the runs can be simulated.")
+
+
+def test_a_model_of_that_name_with_other_weights_is_not_what_was_measured(user: User) -> None:
+    said: dict[str, Any] = {"team": team_of(user), "actor": user, "source": "Our lab", "as_of": date(2026, 11, 1)}
+    entry_save(kind=EntryKind.MODEL, value=MODEL[1], **said)
+    measurement = make_measurement(user, model="our-8b")
+    in_fp8 = CONFIG | {"quantization_config": {"quant_method": "fp8", "activation_scheme": "dynamic"}}
+    entry_save(kind=EntryKind.MODEL, value={"id": "our-8b", "hf_config": in_fp8}, **said)
+    asked = calibration_start(measurement=measurement, user=user)
+    compare(str(measurement.pk))
+    calibrate(str(asked.pk))
+    for row in (measurement, asked):
+        row.refresh_from_db()
+        assert row.state == JobState.FAILED
+        assert "our-8b in bf16" in row.failure
+        assert "our-8b in fp8" in row.failure
 
 
 def test_it_is_not_changed_by_a_second_message_nor_by_deleting_its_measurements(made: Calibration) -> None:

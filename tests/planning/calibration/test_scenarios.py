@@ -117,3 +117,14 @@ def test_two_calibrations_of_one_deployment_are_refused() -> None:
     with pytest.raises(ScenarioInvalid) as caught:
         small(calibrations=twice)
     assert [(error.code, error.pointer) for error in caught.value.errors] == [("repeated", "/calibrations/1")]
+
+
+@pytest.mark.parametrize(("first", "faults"), [("2026-11-20", []), ("2026-11-21", ["/calibrations/0/measured_until"])])
+def test_the_newest_run_is_not_older_than_the_oldest(first: str, faults: list[str]) -> None:
+    given = {**stated().model_dump(mode="json"), "measured_from": first}
+    try:
+        small(calibrations=[given])
+        found = []
+    except ScenarioInvalid as invalid:
+        found = [error.pointer for error in invalid.errors]
+    assert found == faults
