@@ -1,14 +1,17 @@
 """One case for every endpoint: who is let in, and what another team sees."""
 
+import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import product
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from django.core.cache import cache
+from django.db import transaction
 from django.utils import timezone
 
 from planner.api.urls import urlpatterns
@@ -38,7 +41,7 @@ from tests.factories import (
     scenario_dict,
     team_of,
 )
-from tests.load_tests import DEPLOYMENT, bench_serving
+from tests.load_tests import DEPLOYMENT, bench_run, bench_serving
 from tests.planner.api.flat import CALCULATIONS, QUESTION, cell
 from tests.planner.api.support import Api, problem
 
@@ -191,7 +194,6 @@ OF_NO_TEAM = (
     "/calculators",
 )
 PUBLIC = {"openapi.json", "docs", "docs/spreadsheets", ""}
-each = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=str)
 
 
 class Things(dict[str, Any]):
@@ -239,7 +241,7 @@ MADE: dict[str, Callable[[Things], Any]] = {
     "upload": lambda things: make_upload(things.user).pk,
     "trace": lambda things: make_trace(things.user).pk,
     "measurement": lambda things: make_measurement(things.user).pk,
-    "file": lambda things: make_file(things.user, bench_serving()).pk,
+    "file": lambda things: make_file(things.user, bench_serving(bench_run(8, tpot_ms=8.0, ttft_ms=70.0))).pk,
     "calibration": lambda things: make_calibration(things.user).pk,
 }
 
@@ -247,6 +249,35 @@ MADE: dict[str, Callable[[Things], Any]] = {
 @pytest.fixture
 def things(user: User) -> Things:
     return Things(user)
+
+
+def in_turn(names: str, cases: Sequence[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Makes one test of a check of many cases: all things are made once, and what a case does to them is taken back.
+
+    A test for each would make its people and things anew, which takes longer than asking.
+    """
+    given = names.split(",")
+
+    def test_of(check: Callable[..., None]) -> Callable[..., None]:
+        def test(things: Things, subtests: pytest.Subtests, **fixtures: Any) -> None:
+            for name in MADE:
+                things[name]  # made here, outside of what is taken back
+            for case in cases:
+                values = dict(zip(given, case if len(given) > 1 else (case,), strict=True))
+                cache.clear()  # limits
+                with subtests.test(case=" ".join(map(str, values.values()))), transaction.atomic():
+                    check(things=things, **values, **fixtures)
+                    transaction.set_rollback(True)
+
+        fixtures = [
+            each for name, each in inspect.signature(check).parameters.items() if name not in (*given, "things")
+        ]
+        own = list(inspect.signature(test).parameters.values())[:2]
+        test.__signature__ = inspect.Signature([*own, *fixtures])  # type: ignore[attr-defined]
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        return test
+
+    return test_of
 
 
 def send(caller: Api, endpoint: Endpoint, things: Things, end: str = "") -> Any:
@@ -279,7 +310,7 @@ DEAD = [(endpoint, ENDS[number % len(ENDS)]) for number, endpoint in enumerate(E
 DEAD += [(ENDPOINTS[0], end) for end in ENDS[1:]]
 
 
-@pytest.mark.parametrize(("endpoint", "end"), DEAD, ids=str)
+@in_turn("endpoint,end", DEAD)
 def test_a_dead_token_is_no_token(endpoint: Endpoint, end: str, user: User, things: Things) -> None:
     """Every endpoint with one kind of end, in turn, and the first with all: one place tells which token lives."""
     token, text = make_token(user)
@@ -307,7 +338,7 @@ AT_THE_EDGE = [
 ]
 
 
-@pytest.mark.parametrize(("endpoint", "scope"), AT_THE_EDGE, ids=str)
+@in_turn("endpoint,scope", AT_THE_EDGE)
 def test_the_scope_decides(endpoint: Endpoint, scope: str, user: User, things: Things) -> None:
     response = send(Api(make_token(user, scope)[1]), endpoint, things)
     if SCOPES.index(scope) >= SCOPES.index(endpoint.needs):
@@ -317,8 +348,7 @@ def test_the_scope_decides(endpoint: Endpoint, scope: str, user: User, things: T
         assert endpoint.needs in body["detail"]
 
 
-@each
-@pytest.mark.parametrize("role", ["viewer", "editor"])
+@in_turn("endpoint,role", list(product(ENDPOINTS, ["viewer", "editor"])))
 def test_the_role_decides(endpoint: Endpoint, role: str, user: User, things: Things) -> None:
     member = add_member(team_of(user), Role(role))
     response = send(Api(make_token(member)[1]), endpoint, things)
@@ -329,7 +359,7 @@ def test_the_role_decides(endpoint: Endpoint, role: str, user: User, things: Thi
         assert not Run.objects.filter(cancel_requested=True).exists()
 
 
-@each
+@in_turn("endpoint", ENDPOINTS)
 def test_a_token_of_the_team_is_an_editors_without_a_person(endpoint: Endpoint, user: User, things: Things) -> None:
     _, text = token_create(team=team_of(user), user=user, scope="write", of_team=True)
     response = send(Api(text), endpoint, things)
@@ -339,7 +369,7 @@ def test_a_token_of_the_team_is_an_editors_without_a_person(endpoint: Endpoint, 
         problem(response, 403, "forbidden")
 
 
-@each
+@in_turn("endpoint", ENDPOINTS)
 def test_another_team_sees_nothing(endpoint: Endpoint, user: User, things: Things) -> None:
     stranger = Api(make_token(make_user())[1])
     response = send(stranger, endpoint, things)
@@ -354,7 +384,7 @@ def test_another_team_sees_nothing(endpoint: Endpoint, user: User, things: Thing
         assert response.json()["items"] == []
 
 
-@each
+@in_turn("endpoint", ENDPOINTS)
 def test_the_token_decides_the_team_not_its_user(endpoint: Endpoint, user: User, things: Things) -> None:
     other = add_member(team_of(user))
     elsewhere = team_of(make_user())
@@ -365,7 +395,7 @@ def test_the_token_decides_the_team_not_its_user(endpoint: Endpoint, user: User,
         problem(response, 404, "not-found")
 
 
-@each
+@in_turn("endpoint", ENDPOINTS)
 def test_a_session_works_and_needs_its_csrf_token(endpoint: Endpoint, user: User, things: Things) -> None:
     caller = Api()
     caller.client.handler.enforce_csrf_checks = True
@@ -381,7 +411,7 @@ def test_a_session_works_and_needs_its_csrf_token(endpoint: Endpoint, user: User
     assert send(caller, endpoint, things).status_code == endpoint.ok
 
 
-@each
+@in_turn("endpoint", ENDPOINTS)
 def test_a_slash_at_the_end_makes_no_difference(endpoint: Endpoint, api: Api, things: Things) -> None:
     assert send(api, endpoint, things, "/").status_code == endpoint.ok
 
