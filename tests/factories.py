@@ -122,3 +122,16 @@ def make_measurement(user: User, data: bytes | None = None, **said: Any) -> Meas
 def make_calibration(user: User) -> Calibration:
     """One that a worker has yet to make."""
     return calibration_start(measurement=make_measurement(user), user=user)
+
+
+def make_ready_calibration(user: User) -> Calibration:
+    """One of `DEPLOYMENT` that is in use: a server with four fifths of the bandwidth that is shipped."""
+    key = {name: DEPLOYMENT[name] for name in ("model", "gpu", "engine")} | {"weight_dtype": "bf16"}
+    stated = key | {
+        "number": 1, "runs": 6, "measured_from": "2026-11-01", "measured_until": "2026-11-20", "bandwidth_factor": 0.8,
+        "step_time_p10_ratio": 0.96, "step_time_p90_ratio": 1.05, "closed_ttft_p10_ratio": 0.9,
+        "closed_ttft_p90_ratio": 1.2, "open_ttft_p10_ratio": 0.8, "open_ttft_p90_ratio": 1.1,
+    }  # fmt: skip
+    return Calibration.objects.create(
+        team=team_of(user), **key, number=1, sources=[], stated=stated, told={}, state="ready", in_use=True
+    )

@@ -100,7 +100,9 @@ def estimate_cells(scenario: Scenario, *, load_ratio: float = 1.0, output_ratio:
     nearest = nearest_candidate([option.candidate for option in found.options])
     shown = found.best or next(option for option in found.options if option.candidate is nearest)
     row = option_row(found.job, shown, found.against)
-    cells = flat_row(scenario, found.job.load, row, found.against, _verdict(found), _break_even(found))
+    deployment = shown.candidate.deployment
+    own = None if deployment is None else deployment.calibration
+    cells = flat_row(scenario, found.job.load, row, found.against, _verdict(found), _break_even(found), own)
     return {key: plain(value) for key, value in cells.items()}
 
 

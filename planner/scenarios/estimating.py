@@ -18,8 +18,9 @@ def estimate(scenario: planning.Scenario) -> dict[str, Any]:
 
 
 def cells(scenario: planning.Scenario) -> dict[str, Any]:
-    """The estimate as one flat row of planning.ESTIMATE_COLUMNS."""
-    return _kept("cells", scenario, planning.estimate_cells)
+    """The estimate as one flat row of planning.ESTIMATE_COLUMNS. Columns are only ever added: one that was kept with
+    fewer is not found."""
+    return _kept(f"cells:{len(planning.ESTIMATE_COLUMNS)}", scenario, planning.estimate_cells)
 
 
 def _kept(

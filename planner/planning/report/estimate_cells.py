@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from costmodel import load_catalog
+from costmodel import Calibration, load_catalog
 from planner.planning.money.bills import Hosted
 from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
@@ -65,6 +65,7 @@ ESTIMATE_COLUMNS: dict[str, str] = {
     "hybrid_self_hosted_ratio": "Share of the requests that they serve.",
     "hybrid_monthly_cost_usd": "The split's month, both sides.",
     "hybrid_monthly_saving_usd": "Less than the cheaper of both alone.",
+    "calibration": "The calibration on runs of your own behind its step times; empty where they are as shipped.",
 }
 """Columns in their order, with what they mean. New ones go to the end."""
 
@@ -76,8 +77,10 @@ def flat_row(
     against: Hosted | None,
     verdict: dict[str, Any],
     break_even: dict[str, Any] | None,
+    own: Calibration | None,
 ) -> dict[str, Any]:
-    """ESTIMATE_COLUMNS of one candidate's row; None where it has no such value."""
+    """ESTIMATE_COLUMNS of one candidate's row; None where it has no such value. own: the calibration of its
+    deployment."""
     month, capacity = row["usd_per_month"] or {}, row["capacity_rps"] or {}
     per_mtok, law, floors = row["usd_per_mtok"] or {}, row["littles_law"] or {}, row["floors"] or {}
     reason, saving = row["reason"] or {}, row["saving_usd_per_month"] or {}
@@ -138,6 +141,7 @@ def flat_row(
         "hybrid_self_hosted_ratio": split.get("self_hosted_ratio"),
         "hybrid_monthly_cost_usd": split.get("usd_per_month"),
         "hybrid_monthly_saving_usd": (split.get("saving_usd_per_month") or {}).get("mid"),
+        "calibration": None if own is None else own.basis,
     }
     return {name: values[name] for name in ESTIMATE_COLUMNS}
 

@@ -106,7 +106,7 @@ def _money(told: Row, best: Row | None) -> Iterator[Fact]:
 
 def _notes(scenario: Scenario, best: Row | None, rows: Sequence[Row]) -> Iterator[str]:
     """What the estimate leaves out or lacks."""
-    if best and best["coverage"]["state"] != "measured":
+    if best and (best["coverage"]["state"] != "measured" or scenario.calibrations):  # a sentence says of both
         yield tidy(best["coverage"]["sentence"])
     if not scenario.api.alternatives:
         yield "No API to compare with is chosen."

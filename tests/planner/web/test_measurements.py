@@ -13,7 +13,7 @@ from planner.datasets.models import Calibration, Measurement, TraceUpload
 from planner.datasets.tasks import calibrate, compare
 from planner.runs.models import State
 from planner.teams.models import User
-from tests.factories import make_measurement, make_run, make_scenario
+from tests.factories import make_measurement, make_ready_calibration, make_run, make_scenario, make_user
 from tests.load_tests import DEPLOYMENT, bench_run, bench_serving, slower_server
 from tests.planner.reports.example import example
 from tests.planner.web.support import form_data, latest_document, signed_in
@@ -141,3 +141,15 @@ def test_a_report_of_a_calibrated_plan_leads_to_it_and_compares_with_one_without
     assert "See or drop the calibration" in text_of(editor, f"/reports/{taken.pk}/")
     assert "See or drop the calibration" not in text_of(editor, f"/reports/{plain.pk}/")
     assert "alibration" in text_of(editor, f"/compare/?of=run:{taken.pk},run:{plain.pk}")
+
+
+def test_the_estimate_beside_the_form_says_that_it_is_calibrated(editor: Client, user: User) -> None:
+    def says_so(client: Client) -> bool:
+        return "Calibrated on 6 runs of your own." in client.post("/scenarios/estimate/", form_data()).content.decode()
+
+    assert not says_so(editor)
+    row = make_ready_calibration(user)
+    assert (says_so(editor), says_so(signed_in(make_user()))) == (True, False)
+    row.in_use = False
+    row.save()
+    assert not says_so(editor)

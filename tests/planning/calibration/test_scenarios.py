@@ -9,6 +9,7 @@ from planner.planning import (
     Scenario,
     ScenarioInvalid,
     canonical_json,
+    estimate_cells,
     estimate_scenario,
     parse_scenario,
     scenario_digest,
@@ -76,6 +77,8 @@ def test_a_match_shows_in_assumptions_and_coverage_and_raises_the_cost_of_slower
     assert row["basis"].startswith("6 measured runs of your own, 2026-11-01 to 2026-11-20")
     assert after["provenance"]["coverage"]["sentence"].endswith("Calibrated on 6 runs of your own.")
     assert after["provenance"]["scenario"]["calibrations"][0]["number"] == 2
+    told = [estimate_cells(each)["calibration"] for each in (small(), with_calibrations(small(), (stated(),)))]
+    assert told == [None, "calibration 2 on 6 of your own runs until 2026-11-20"]
 
 
 def test_what_cannot_match_leaves_digest_and_result_alone() -> None:
