@@ -1,4 +1,4 @@
-"""Every address: pages at the root, REST below /api/v1/, two health checks."""
+"""Every address: pages at the root, REST below /api/v1/, two health checks and the metrics."""
 
 from collections.abc import Callable
 
@@ -9,10 +9,12 @@ from planner.api.problems import problem_outside
 from planner.api.views.service import Start, UnknownAddress
 from planner.core.health import healthz, readyz
 from planner.web.views import errors
+from planner.web.views.metrics import metrics
 
 urlpatterns = [
-    path("healthz", healthz),
-    path("readyz", readyz),
+    path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("api/v1", Start.as_view()),
     path("api/v1/", include("planner.api.urls")),
     re_path(r"^api(?:/|$)", UnknownAddress.as_view()),

@@ -15,5 +15,6 @@ keep() { # keep NAME CONTENT
 keep postgres_password "$(random 24)"
 keep planner_database_url "postgres://staircase:$(cat "$folder/postgres_password")@postgres:5432/staircase"
 keep planner_secret_key "$(random 40)"
+keep planner_metrics_token "$(random 24)"
 keep planner_admin_password "$(random 12)"
 echo "Secrets are in $folder; the admin's first password is in $folder/planner_admin_password"

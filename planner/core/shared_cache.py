@@ -23,13 +23,43 @@ _SCHEMA = "create table if not exists kept (key text primary key, value, ends_s 
 logger = logging.getLogger(__name__)
 
 
+class SharedFile:
+    """One SQLite file, made with its table when it is first used, that threads and processes write to at once."""
+
+    def __init__(self, path: Path, schema: str) -> None:
+        self.path = path
+        self._schema = schema
+        self._here = threading.local()
+
+    def rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        """What the statement returns; nothing where the file cannot be used. A value that it cannot hold raises."""
+        try:
+            return self._connection().execute(statement, values).fetchall()
+        except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
+            raise
+        except (sqlite3.Error, OSError) as error:
+            logger.warning("the cache %s was not used: %s", self.path.name, error)
+            return []
+
+    def _connection(self) -> sqlite3.Connection:
+        """A connection for each thread and process: SQLite's do not survive a fork."""
+        known: tuple[int, sqlite3.Connection] | None = getattr(self._here, "file", None)
+        if known is not None and known[0] == os.getpid():
+            return known[1]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        file = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)
+        for line in ("pragma journal_mode = wal", "pragma synchronous = off", self._schema):
+            file.execute(line)
+        self._here.file = (os.getpid(), file)
+        return file
+
+
 class SharedCache(BaseCache):
     """Values are whole numbers or bytes. LOCATION: the file; MAX_ENTRIES: above it those that end first go."""
 
     def __init__(self, location: str | Path, params: dict[str, Any]) -> None:
         super().__init__(params)
-        self._path = Path(location)
-        self._here = threading.local()
+        self._file = SharedFile(Path(location), _SCHEMA)
         self._writes = 0
 
     def add(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
@@ -42,7 +72,7 @@ class SharedCache(BaseCache):
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
         question = "select value from kept where key = ? and ends_s > ?"
-        found = self._rows(question, (self._key(key, version), time.time()))
+        found = self._file.rows(question, (self._key(key, version), time.time()))
         return found[0][0] if found else default
 
     def set(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
@@ -74,39 +104,17 @@ class SharedCache(BaseCache):
         return float("inf") if ends_s is None else float(ends_s)
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
-        rows = self._rows(statement, values)
+        rows = self._file.rows(statement, values)
         self._writes += 1
         if self._writes % CULL_EVERY == 1:
             self._cull()
         return rows
 
-    def _rows(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
-        """What the statement returns; nothing where the file cannot be used. A value that it cannot hold raises."""
-        try:
-            return self._file().execute(statement, values).fetchall()
-        except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
-            raise
-        except sqlite3.Error as error:
-            logger.warning("the cache %s was not used: %s", self._path.name, error)
-            return []
-
     def _cull(self) -> None:
         """Now and then: what has ended goes, and where too many are left, those that end first."""
-        self._rows("delete from kept where ends_s <= ?", (time.time(),))
-        count = sum(number for (number,) in self._rows("select count(*) from kept", ()))
+        self._file.rows("delete from kept where ends_s <= ?", (time.time(),))
+        count = sum(number for (number,) in self._file.rows("select count(*) from kept"))
         if count > self._max_entries:
             too_many = count - self._max_entries * 3 // 4
             order = "select key from kept order by ends_s limit ?"
-            self._rows(f"delete from kept where key in ({order})", (too_many,))  # noqa: S608 - a constant
-
-    def _file(self) -> sqlite3.Connection:
-        """A connection for each thread and process: SQLite's do not survive a fork."""
-        known: tuple[int, sqlite3.Connection] | None = getattr(self._here, "file", None)
-        if known is not None and known[0] == os.getpid():
-            return known[1]
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        file = sqlite3.connect(self._path, timeout=BUSY_S, isolation_level=None)
-        for line in ("pragma journal_mode = wal", "pragma synchronous = off", _SCHEMA):
-            file.execute(line)
-        self._here.file = (os.getpid(), file)
-        return file
+            self._file.rows(f"delete from kept where key in ({order})", (too_many,))  # noqa: S608 - a constant

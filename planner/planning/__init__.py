@@ -10,7 +10,7 @@ from planner.planning.calibration.matching import with_calibrations
 from planner.planning.errors import FieldError, PlanCancelled, ScenarioInvalid
 from planner.planning.estimate import estimate_cells, estimate_preview, estimate_scenario
 from planner.planning.listing import KINDS as CATALOG_KINDS
-from planner.planning.listing import catalog_listing, model_facts
+from planner.planning.listing import catalog_listing, gpu_price_days, model_facts
 from planner.planning.own_catalog import Kind as OwnKind
 from planner.planning.own_catalog import OwnCatalog, OwnEntry
 from planner.planning.own_checks import own_defaults, own_entry
@@ -56,6 +56,7 @@ __all__ = [
     "estimate_preview",
     "estimate_scenario",
     "form_to_scenario",
+    "gpu_price_days",
     "model_facts",
     "own_defaults",
     "own_entry",

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from costmodel import ModelConfigError, PriceUnknownError, api_price_listing, gpu_price, load_catalog
+from costmodel import ModelConfigError, PriceUnknownError, api_price_listing, gpu_listings, gpu_price, load_catalog
 from planner.planning.report.plain import plain
 from planner.planning.schema.model import Model
 from planner.planning.search.inventory import resolve_model
@@ -87,6 +87,12 @@ def model_facts(value: Mapping[str, Any]) -> dict[str, Any]:
 def _gpu_prices(priced_at: date) -> list[dict[str, Any]]:
     """One row per published price that counts on that day; an accelerator without any has one row that says so."""
     return [row for accelerator_id in load_catalog().accelerators for row in _gpu_price(accelerator_id, priced_at)]
+
+
+def gpu_price_days() -> tuple[date, date]:
+    """The oldest and the newest day that a listed GPU price dates from; of a month or a year, its first day."""
+    days = [listing.as_of.first_day for listing in gpu_listings()]
+    return min(days), max(days)
 
 
 def _gpu_price(accelerator_id: str, priced_at: date) -> list[dict[str, Any]]:

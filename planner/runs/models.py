@@ -69,6 +69,13 @@ class Run(models.Model):
             models.Index(fields=["state", "lease_until"]),
             models.Index(fields=["state", "queued_at"]),
             models.Index(fields=["finished_at"], condition=Q(announced=False), name="runs_to_announce"),
+            models.Index(fields=["state", "created_at"], condition=Q(state="queued"), name="runs_waiting"),
+            models.Index(fields=["attempts"], condition=Q(attempts__gt=1), name="runs_taken_again"),
+            models.Index(
+                fields=["finished_at", "state", "started_at"],
+                condition=Q(finished_at__isnull=False),
+                name="runs_by_end",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -42,6 +42,7 @@ MIDDLEWARE = [
     "planner.core.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "planner.core.request_counts.CountRequests",
     "planner.core.middleware.PrivateAnswersMiddleware",
     "planner.core.compressing.CompressPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -121,6 +122,8 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 4_000},
     },
 }
+REQUEST_COUNTS_FILE = DATA_DIR / "cache" / "requests.sqlite3"
+METRICS_TOKEN = ENV.metrics_token.get_secret_value() if ENV.metrics_token else None
 
 # --- transport and headers ---
 SESSION_COOKIE_NAME = "staircase_session"
@@ -131,7 +134,7 @@ SECURE_SSL_REDIRECT = ENV.https
 SECURE_HSTS_SECONDS = 31_536_000 if ENV.https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = ENV.https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENV.https else None
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {

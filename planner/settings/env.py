@@ -12,6 +12,7 @@ from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_va
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 HOST_OR_NETWORK = re.compile(r"[0-9A-Za-z._-]+(/[0-9]{1,3})?|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
+BEARER_TOKEN = re.compile(r"[0-9A-Za-z._~+/=-]{24,512}")
 PROJECT_DIR = Path(__file__).resolve().parents[2]
 SCHEMES = {
     "database_url": ("postgres", "postgresql"),
@@ -47,6 +48,9 @@ class Env(BaseSettings):
     measure_targets: Annotated[list[str], NoDecode] = Field(
         [], description="Servers beyond this machine that `measure` may load: host names, addresses, networks; commas."
     )
+    metrics_token: SecretStr | None = Field(
+        None, description="Bearer token that reads /metrics from elsewhere than this machine."
+    )
     static_root: Path | None = Field(None, description="Collected static files (set in the image).")
     admin_email: str = Field("admin@localhost", description="The first admin, made by `up` when there is nobody yet.")
     admin_password: SecretStr | None = Field(None, description="Theirs; generated and printed once when absent.")
@@ -59,6 +63,13 @@ class Env(BaseSettings):
         known = SCHEMES[str(info.field_name)]
         if value is not None and value.get_secret_value().partition("://")[0] not in known:
             raise ValueError(f"must start with {' or '.join(f'{scheme}://' for scheme in known)}")
+        return value
+
+    @field_validator("metrics_token")
+    @classmethod
+    def _bearer(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not BEARER_TOKEN.fullmatch(value.get_secret_value()):
+            raise ValueError("must have 24 to 512 letters, digits or -._~+/=")
         return value
 
     @field_validator("allowed_hosts", "measure_targets", mode="before")

@@ -23,3 +23,4 @@ CACHES = {  # of each test process alone
     name: {**cache, "LOCATION": DATA_DIR / "cache" / f"{name}.{os.getpid()}.sqlite3"}  # noqa: F405
     for name, cache in CACHES.items()  # noqa: F405
 }
+REQUEST_COUNTS_FILE = DATA_DIR / "cache" / f"requests.{os.getpid()}.sqlite3"  # noqa: F405

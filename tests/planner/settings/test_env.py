@@ -25,6 +25,14 @@ def test_secrets_come_from_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert secret_key(load_env()) == "from a file"
 
 
+def test_the_token_of_the_metrics_comes_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "planner_metrics_token").write_text("0123456789abcdef01234567\n")
+    monkeypatch.setenv("PLANNER_SECRETS_DIR", str(tmp_path))
+    token = load_env().metrics_token
+    assert token is not None
+    assert token.get_secret_value() == "0123456789abcdef01234567"
+
+
 def test_secrets_are_not_shown() -> None:
     assert "hush" not in repr(env(secret_key="hush", database_url="postgres://me:hush@db/x"))
 
@@ -42,6 +50,8 @@ def test_secrets_are_not_shown() -> None:
         ("WORKER_PROCESSES", "0"),
         ("HTTPS", "perhaps"),
         ("LOG_LEVEL", "LOUD"),
+        ("METRICS_TOKEN", "hush"),
+        ("METRICS_TOKEN", "hush, this is no bearer token"),
     ],
 )
 def test_a_bad_value_ends_the_start_with_one_line_that_names_it(
