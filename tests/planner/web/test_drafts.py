@@ -160,4 +160,4 @@ def test_the_form_and_its_estimate_ask_the_database_little(editor: Client, user:
     draft_id = uuid.uuid4()
     keep(editor, draft_id, form_data())
     assert queries(lambda: editor.get(NEW)) <= 6
-    assert queries(lambda: keep(editor, draft_id, form_data())) <= 8
+    assert queries(lambda: keep(editor, draft_id, form_data())) <= 9
