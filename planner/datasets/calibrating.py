@@ -7,6 +7,7 @@ from django.db.models import Max
 
 from planner import planning
 from planner.celery import wake_worker
+from planner.core.remembered import Remembered
 from planner.datasets.jobs import JobFailed, JobState
 from planner.datasets.messages import CALIBRATE
 from planner.datasets.models import Calibration, Measurement
@@ -152,4 +153,9 @@ def with_team_calibrations(team: Team, scenario: planning.Scenario) -> planning.
 
 def stated_by(team: Team) -> tuple[StatedCalibration, ...]:
     """The team's calibrations in use, as scenarios carry them."""
-    return tuple(row.scenario_part for row in calibrations_in_use(team))
+    return _STATED.of(team.pk)
+
+
+_STATED: Remembered[Calibration, tuple[StatedCalibration, ...]] = Remembered(
+    calibrations_in_use, "team", lambda rows: tuple(row.scenario_part for row in rows)
+)
