@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from django.http import HttpResponse
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.request import Request
 
@@ -33,6 +33,12 @@ class CellQuery(Query):
     header: Literal["0", "1"] = Field(
         "1", description="0 leaves the header row out; with one field that gives its bare value."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _blank_is_left_out(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """An empty cell that an address is put together from says nothing."""
+        return {name: text for name, text in given.items() if name not in cls.model_fields or str(text).strip()}
 
 
 class CellView(ApiView):

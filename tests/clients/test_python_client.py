@@ -448,6 +448,13 @@ def test_a_value_that_this_plan_lacks_is_not_listed_as_one_that_it_has(command: 
     assert "api_usd_per_month" not in there
 
 
+def test_a_mistyped_threshold_is_told_before_a_run_is_started(command: Any) -> None:
+    code, _, told = command("plan", scenario_dict(), "--max", "ttft_p59_ms=800")
+    assert code == 2
+    assert told.startswith("there is no value ttft_p59_ms; there are ")
+    assert not Run.objects.exists()
+
+
 def test_no_candidate_has_a_code_of_its_own(command: Any, worker: dict[str, Any]) -> None:
     assert command("estimate", IMPOSSIBLE)[0] == 3
     worker["report"] = planning.report_bytes(infeasible_example()).decode()

@@ -87,9 +87,11 @@ def _ask(options: argparse.Namespace, outcome: Outcome) -> Report | Estimate:
         client = Client(options.url, token)
     except ValueError as error:
         raise Invalid(str(error)) from None
-    _thresholds(options)  # a wrong one is told before anything is started
+    thresholds = _thresholds(options)
     if options.command == "estimate":
         return client.estimate(scenario)
+    if thresholds:  # a mistyped one is told before a run is started: the estimate has the same values
+        _check_names(client.estimate(scenario), thresholds)
     run = client.plan(scenario)
     outcome.run = run.id
     return run.wait(timeout_s=options.timeout_s, on_progress=None if options.json else _show)
@@ -129,16 +131,22 @@ def _judge(document: Report | Estimate, thresholds: Sequence[Threshold], outcome
         outcome.exit = NO_CANDIDATE
         outcome.errors.append({"detail": document.verdict.detail})
         return
+    _check_names(document, thresholds)
     for threshold in thresholds:
-        value = document.values.get(threshold.name)
-        if value is None:
-            there = ", ".join(name for name, number in document.values.items() if number is not None)
-            lacks = f"{threshold.name} has no value here" if threshold.name in document.values else None
-            raise Invalid(f"{lacks or f'there is no value {threshold.name}'}; there are {there}")
+        value = document.values[threshold.name]
         held = threshold.holds(value)
         outcome.thresholds.append({**asdict(threshold), "value": value, "holds": held})
         if not held:
             outcome.exit = EXCEEDED
+
+
+def _check_names(document: Report | Estimate, thresholds: Sequence[Threshold]) -> None:
+    """Invalid: a threshold on what the document has no value of, though some candidate meets the targets."""
+    for name in [each.name for each in thresholds] if document.feasible else ():
+        if document.values.get(name) is None:
+            there = ", ".join(name for name, number in document.values.items() if number is not None)
+            lacks = f"{name} has no value here" if name in document.values else f"there is no value {name}"
+            raise Invalid(f"{lacks}; there are {there}")
 
 
 def _print(outcome: Outcome, *, as_json: bool) -> None:

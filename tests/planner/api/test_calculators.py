@@ -34,6 +34,14 @@ def test_littles_law_of_the_lesson(api: Api) -> None:
     assert result(api, "littles-law") == {"concurrency_mean": 15.35, "concurrency_p95": 22}
 
 
+def test_an_empty_cell_in_an_address_counts_as_left_out(api: Api) -> None:
+    assert result(api, "cost-per-mtok", utilisation_ratio="") == result(api, "cost-per-mtok", utilisation_ratio=1)
+    (fault,) = problem(api.get(path("cost-per-mtok", usd_per_hour=" ")), 400, "invalid-parameter")["errors"]
+    assert fault["code"] == "missing"
+    (fault,) = problem(api.get(path("cost-per-mtok", usd_per_our="")), 400, "invalid-parameter")["errors"]
+    assert fault["code"] == "unknown_parameter"
+
+
 def test_a_month_s_tokens_of_another_mix_count_by_the_greater_side_and_say_so(api: Api) -> None:
     """100 M in and 100 M out of requests of 4,000 in and 500 out: 25,000 by the input, 200,000 by the output."""
     found = result(api, "monthly-requests")
