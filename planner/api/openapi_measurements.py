@@ -56,6 +56,7 @@ _DETAIL = {
     "comparison": {"runs": [], "figures": 0, "outside": 0, "calibration": None},
     "failure": "",
 }
+_WAITING = {**_DETAIL, "state": "waiting", "outside": None, "comparison": None}
 _PREVIEW = {
     "measurement": _READ,
     "definitions": [],
@@ -145,6 +146,17 @@ MEASUREMENT_READ = reading(
     also=(problems.NOT_FOUND,),
 )
 MEASUREMENT_DELETE = _deleting("measurements_delete", "Delete a measurement", "Calibrations made from it stay.")
+MEASUREMENT_COMPARE: dict[str, Any] = {
+    "operation_id": "measurements_compare",
+    "summary": "Set a measurement beside its prediction again",
+    "description": "A worker computes it anew, with the team's catalog entries and the calibration in use of today. It "
+    "does so by itself when an entry that the measurement names is saved or deleted.",
+    "request": None,
+    "responses": {
+        202: json_answer(MeasurementDetail, "It waits for a worker.", measurement=_WAITING),
+        **failures(*ALWAYS, problems.NOT_FOUND),
+    },
+}
 CALIBRATION_LIST = _listing("calibrations_list", "List calibrations", CalibrationPage, _CALIBRATION)
 CALIBRATION_START: dict[str, Any] = {
     "operation_id": "calibrations_start",

@@ -9,6 +9,7 @@ from planner.api.views.catalog import Accelerators, ApiPrices, GpuPrices, Models
 from planner.api.views.comparisons import Comparisons
 from planner.api.views.estimates import EstimateBatch, EstimateOne
 from planner.api.views.measurements import (
+    MeasurementComparison,
     MeasurementItem,
     MeasurementList,
     MeasurementUploadConfirm,
@@ -100,6 +101,7 @@ urlpatterns: list[URLPattern] = [
     *_both("measurements/uploads/<uuid:upload_id>/preview", MeasurementUploadPreview, "measurement-upload-preview"),
     *_both("measurements/uploads/<uuid:upload_id>/confirm", MeasurementUploadConfirm, "measurement-upload-confirm"),
     *_both("measurements/<uuid:measurement_id>", MeasurementItem, "measurement"),
+    *_both("measurements/<uuid:measurement_id>/comparison", MeasurementComparison, "measurement-comparison"),
     *_both("calibrations", CalibrationList, "calibrations"),
     *_both("calibrations/<uuid:calibration_id>", CalibrationItem, "calibration"),
     *_both("calibrations/<uuid:calibration_id>/use", CalibrationUse, "calibration-use"),

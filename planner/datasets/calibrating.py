@@ -113,9 +113,12 @@ def calibration_settle(row: Calibration) -> None:
     others = _others_in_use(row)
     if row.told is None or row.told["helps"] is False or others.filter(number__gt=row.number).exists():
         return
+    replaced = others.values_list("number", flat=True).first()
     others.update(in_use=False)
     row.in_use = True
     row.save(update_fields=["in_use"])
+    details = {"by_itself": True, "helps": row.told["helps"], "replaces": replaced}
+    record(team=row.team, actor=None, action="calibration.taken", thing=row, details=details)
 
 
 def _others_in_use(row: Calibration) -> Any:

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from planner import planning
 from planner.core.remembered import Remembered
+from planner.datasets.comparing import comparisons_after
 from planner.datasets.models import CatalogEntry, EntryKind
 from planner.teams.audit import record
 from planner.teams.models import Team, User
@@ -55,12 +56,13 @@ def entry_save(
     action = "catalog_entry.added" if known is None else "catalog_entry.replaced"
     details = {"kind": kind.value, "source": checked.source, **_price(value)}
     record(team=team, actor=actor, action=action, thing=entry, kind="catalog entry", details=details)
+    comparisons_after(entry)
     return entry, known is None
 
 
 @transaction.atomic
 def entry_delete(*, entry: CatalogEntry, actor: User) -> None:
-    """Forgets an entry; scenarios that used it hold it themselves."""
+    """Forgets an entry; scenarios that used it hold it themselves, measurements made on it have no prediction then."""
     record(
         team=entry.team,
         actor=actor,
@@ -69,6 +71,7 @@ def entry_delete(*, entry: CatalogEntry, actor: User) -> None:
         kind="catalog entry",
         details={"kind": entry.kind, **_price(entry.value)},
     )
+    comparisons_after(entry)
     entry.delete()
 
 

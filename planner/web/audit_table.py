@@ -26,13 +26,20 @@ def audit_table(events: Iterable[AuditEvent], caption: str) -> Table:
 
 
 def _row(event: AuditEvent) -> Row:
-    details = ", ".join(f"{name} {value}" for name, value in event.details.items() if value not in ("", None))
+    details = ", ".join(
+        f"{name} {value}" for name, value in event.details.items() if value not in ("", None) and name != "by_itself"
+    )
     return Row(
         (
             Cell(event.created_at.strftime("%Y-%m-%d %H:%M:%S")),
-            Cell(event.actor_label or "a command", note=f"token {event.via}" if event.via else ""),
+            Cell(event.actor_label or _nobody(event), note=f"token {event.via}" if event.via else ""),
             Cell(words(event.action)),
             Cell(event.object_label or DASH, note=event.object_kind),
             Cell(details or DASH),
         )
     )
+
+
+def _nobody(event: AuditEvent) -> str:
+    """Who did what no person did: a command, or the planner by itself."""
+    return "by itself" if event.details.get("by_itself") else "a command"

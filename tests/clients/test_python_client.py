@@ -265,6 +265,7 @@ def test_every_operation_of_the_document_has_a_name(live_server: LiveServer, mon
     assert client.measurement_upload(other["id"])["parts"] == 1
     client.delete_measurement_upload(other["id"])
     assert client.measurement(measurement)["id"] == measurement
+    assert client.compare_measurement(measurement)["state"] == "waiting"
     with contextlib.suppress(ApiError):  # a calibration may rest on it
         client.delete_measurement(measurement)
     hook = client.create_webhook("https://example.com/hook")

@@ -298,6 +298,10 @@ class Client:
         """Forgets one."""
         self._http.call("DELETE", f"/measurements/{measurement_id}")
 
+    def compare_measurement(self, measurement_id: str) -> kinds.MeasurementDetail:
+        """Sets it beside its prediction again; read it until it is ready."""
+        return cast(kinds.MeasurementDetail, self._json("POST", f"/measurements/{measurement_id}/comparison"))
+
     def upload_measurement(self, name: str, data: bytes) -> kinds.Upload:
         """Sends a file in parts; look at `preview_measurement` and keep it with `confirm_measurement`."""
         return self._sent("/measurements/uploads", name, data)

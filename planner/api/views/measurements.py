@@ -24,6 +24,7 @@ from planner.api.wire_measurements import (
     MeasurementPreview,
     MeasurementSummary,
 )
+from planner.datasets.comparing import comparison_again
 from planner.datasets.measurements import (
     MeasurementRefused,
     measurement_confirm,
@@ -72,6 +73,20 @@ class MeasurementItem(ApiView):
             return measurement_get(self.caller.team, measurement_id)
         except Measurement.DoesNotExist:
             raise NotFound("The team has no such measurement.") from None
+
+
+class MeasurementComparison(MeasurementItem):
+    """A measurement beside its prediction, computed again."""
+
+    makes_anew = True
+    scopes: ClassVar = {"POST": Scope.WRITE}
+    http_method_names = ["post"]
+
+    @extend_schema(**openapi.MEASUREMENT_COMPARE)
+    def post(self, request: Request, measurement_id: UUID) -> HttpResponse:
+        read_query(request, NoQuery)
+        row = comparison_again(measurement=self.measurement(measurement_id), actor=self.caller.user)
+        return answer(request, _detail(row), status=202)
 
 
 class MeasurementUploadList(UploadList):

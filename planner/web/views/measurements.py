@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from planner import planning
 from planner.datasets.calibrating import CalibrationRefused, calibration_start, calibration_use
+from planner.datasets.comparing import comparison_again
 from planner.datasets.jobs import JobState
 from planner.datasets.measurements import (
     MeasurementRefused,
@@ -160,6 +161,15 @@ def delete(request: HttpRequest, visit: Visit, measurement_id: uuid.UUID) -> Htt
     must_edit(visit)
     measurement_delete(measurement=_measurement_of(visit, measurement_id), actor=visit.user)
     return redirect(f"{reverse('measurements')}{visit.team_query}")
+
+
+@require_POST
+@for_team
+def compare(request: HttpRequest, visit: Visit, measurement_id: uuid.UUID) -> HttpResponse:
+    """Set a measurement beside its prediction again, with the entries and the calibration of today."""
+    must_edit(visit)
+    row = comparison_again(measurement=_measurement_of(visit, measurement_id), actor=visit.user)
+    return redirect("measurement", measurement_id=row.pk)
 
 
 @require_POST

@@ -17,7 +17,9 @@ from planner.datasets.calibrating import (
     calibration_use,
     with_team_calibrations,
 )
+from planner.datasets.comparing import comparison_again
 from planner.datasets.jobs import JobState
+from planner.datasets.measurements import measurement_compare
 from planner.datasets.models import Calibration, EntryKind, Measurement
 from planner.datasets.own import entry_delete, entry_save
 from planner.datasets.tasks import calibrate, compare
@@ -25,7 +27,8 @@ from planner.reports.team_export import team_export
 from planner.runs.services import run_submit
 from planner.scenarios.services import scenario_create
 from planner.scenarios.upkeep import scenario_copy
-from planner.teams.models import User
+from planner.teams.models import AuditEvent, User
+from planner.web.audit_table import audit_table
 from tests.factories import make_calibration, make_measurement, make_user, parsed_scenario, team_of
 from tests.factories_of_own import ACCELERATOR, CONFIG, MODEL
 from tests.load_tests import bench_run, bench_serving, slower_server
@@ -219,3 +222,57 @@ def test_a_team_takes_its_measurements_and_calibrations_along(made: Calibration,
     team_of(user).delete()
     assert not Measurement.objects.exists()
     assert not Calibration.objects.exists()
+
+
+def test_an_entry_that_changes_or_goes_sets_what_was_measured_on_it_beside_its_prediction_again(user: User) -> None:
+    said: dict[str, Any] = {"team": team_of(user), "actor": user, "source": "Data sheet", "as_of": date(2026, 11, 1)}
+    entry, _ = entry_save(kind=EntryKind.ACCELERATOR, value=ACCELERATOR[1], **said)
+    measured = make_measurement(user, gpu="Our chip")
+    elsewhere = make_measurement(user, slower_server(1.2))
+    for row in (measured, elsewhere):
+        jobs.work_on(Measurement, row.pk, lambda _: {"comparison": {}, "outside": 0})
+
+    def states() -> list[str]:
+        return [str(Measurement.objects.get(pk=row.pk).state) for row in (measured, elsewhere)]
+
+    def overtaken(row: Measurement) -> dict[str, Any]:
+        """The entry comes back while a worker computes without it: what it found is not written."""
+        found = measurement_compare(row)
+        entry_save(kind=EntryKind.ACCELERATOR, value=ACCELERATOR[1], **said)
+        return found
+
+    entry_delete(entry=entry, actor=user)
+    assert states() == ["waiting", "ready"]
+    compare(str(measured.pk))
+    assert states() == ["failed", "ready"]
+    entry, _ = entry_save(kind=EntryKind.ACCELERATOR, value=ACCELERATOR[1], **said)
+    assert states() == ["waiting", "ready"]
+    jobs.work_on(Measurement, measured.pk, overtaken)
+    assert states() == ["waiting", "ready"]
+    compare(str(measured.pk))
+    measured.refresh_from_db()
+    assert (measured.state, measured.failure) == (JobState.READY, "")
+    assert measured.comparison["figures"] > 0
+
+
+def test_a_comparison_is_made_again_with_the_calibration_of_the_day(made: Calibration, user: User) -> None:
+    row = Measurement.objects.get()
+    compare(str(row.pk))
+    calibration_use(calibration=made, actor=user, use=False)
+    comparison_again(measurement=row, actor=user)
+    compare(str(row.pk))
+    row.refresh_from_db()
+    assert row.comparison["calibration"] is None
+    assert comparison_again(measurement=row, actor=user) == comparison_again(measurement=row, actor=user)
+    assert AuditEvent.objects.filter(action="measurement.compared_again").count() == 2  # one that waits, waits on
+
+
+def test_what_is_taken_into_use_by_itself_is_in_the_audit_log(made: Calibration, user: User) -> None:
+    second = calibration_start(measurement=make_measurement(user, slower_server(1.2, (2, 8, 32))), user=user)
+    jobs.work_on(Calibration, second.pk, lambda _: COMPUTED, calibration_settle)
+    events = AuditEvent.objects.filter(team=team_of(user), action="calibration.taken").order_by("created_at")
+    assert [(event.actor, event.object_id, event.details["replaces"]) for event in events] == [
+        (None, str(made.pk), None),
+        (None, str(second.pk), 1),
+    ]
+    assert "by itself" in str(audit_table(events, ""))
