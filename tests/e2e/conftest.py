@@ -25,8 +25,6 @@ CSP_LISTENER = """
 document.addEventListener("securitypolicyviolation", (event) =>
   console.error("CSP violation: " + event.violatedDirective + " " + event.blockedURI));
 """
-
-
 def _missing(reason: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
@@ -54,11 +52,16 @@ class Visitor:
 
     def go(self, path: str) -> Any:
         response = self.page.goto(self.base + path)
-        self.settle()
+        self.page.wait_for_selector(".htmx-request", state="detached")  # half a second less than a quiet network
+        self._charts_drawn()
         return response
 
     def settle(self) -> None:
+        """After what was typed or pressed, which a page may answer a moment later."""
         self.page.wait_for_load_state("networkidle")
+        self._charts_drawn()
+
+    def _charts_drawn(self) -> None:
         if self.page.locator("[data-option]").count():
             self.page.wait_for_selector("html[data-charts=drawn]", state="attached")
 

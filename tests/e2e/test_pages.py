@@ -16,13 +16,14 @@ from tests.planner.reports.example import SECTIONS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 WIDE_PX = 1440
-CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
+FAULTS_ALONE = {"resultTypes": ["violations"]}
+CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, **FAULTS_ALONE}
 UNCOVERED = """
 scrollTo(0, 0);
 document.querySelectorAll(".est-bar").forEach((bar) => { bar.style.position = "static"; });
 """
 """What a bar that stays happens to cover half is no small target."""
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], **FAULTS_ALONE}
 
 
 @pytest.fixture
