@@ -16,6 +16,8 @@ WEEK_S = 168 * HOUR_S
 MONTH_S = 730 * HOUR_S
 MAX_TIME_S = MAX_TIME_PS / PS_PER_S
 MAX_BINS = 10**7
+NO_RATE_RPS = 1e-200
+"""A rate below it counts as 0: seconds per request would leave the range of floats."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,9 +40,10 @@ class RateCurve:
         rates = number_array("rates_rps", self.rates_rps)
         if rates.ndim != 1 or not 1 <= rates.size <= MAX_BINS:
             raise SimulatorError("shape", "rates_rps", f"must be a list of 1 to {MAX_BINS} rates")
-        if not np.isfinite(rates).all() or (rates < 0).any() or rates.max() > 1e9 or not rates.any():
+        counted = np.where(rates < NO_RATE_RPS, 0.0, rates)
+        if not np.isfinite(rates).all() or (rates < 0).any() or rates.max() > 1e9 or not counted.any():
             raise SimulatorError("out_of_range", "rates_rps", "must be finite, not negative, and somewhere above 0")
-        object.__setattr__(self, "rates_rps", rates)
+        object.__setattr__(self, "rates_rps", counted)
         object.__setattr__(self, "bin_s", require_number("bin_s", self.bin_s, 0.0, 1e9, exclusive=True))
 
     @property

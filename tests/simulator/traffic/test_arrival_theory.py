@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simulator.steptime import PS_PER_S
@@ -105,6 +105,8 @@ def test_a_curve_by_hand() -> None:
 
 
 @given(st.lists(st.floats(0, 50), min_size=1, max_size=9).filter(lambda r: max(r) > 0.1), st.floats(0, 500))
+@example([5e-324, 1.0], 0.0)
+@example([1e-200, 1.0], 7.0)
 def test_the_time_change_and_its_inverse_agree(rates: list[float], requests: float) -> None:
     curve = RateCurve(np.array(rates), bin_s=7.0)
     time_s = curve.time_s(requests)
