@@ -23,6 +23,7 @@ from planner.reports.chart_parts import (
     whole_ticks,
     x_name,
 )
+from planner.reports.numbers import number, significant
 
 API_DASHES: tuple[Any, ...] = ("solid", [6, 3], [2, 3], [8, 3, 2, 3])
 _HATCH = {"symbol": "rect", "dashArrayX": [1, 0], "dashArrayY": [2, 5], "rotation": -0.785, "color": "@bg"}
@@ -210,12 +211,12 @@ def week_option(
     load["step"] = "middle"
     load["areaStyle"] = {"color": "@c-self-soft", "opacity": 0.9}
     if mean_rps is not None:
-        mean = quiet_line("yAxis", mean_rps, f"mean {mean_rps:.3g}")
+        mean = quiet_line("yAxis", mean_rps, f"mean {significant(mean_rps)}")
         mean["lineStyle"]["type"] = [2, 3]
         load["markLine"] = {"silent": True, "symbol": "none", "data": [mean]}
     if rps:
         hour = max(range(len(rps)), key=rps.__getitem__)
-        load["markPoint"] = hollow_points([(f"{rps[hour]:.3g}", hour, rps[hour], "top")])
+        load["markPoint"] = hollow_points([(significant(rps[hour]), hour, rps[hour], "top")])
     capacity = line_series("Capacity of the replicas needed", [], "@c-api", 1.25)
     capacity["data"] = list(capacity_rps)
     capacity["step"] = "middle"
@@ -255,7 +256,7 @@ def memory_option(slices: Sequence[Slice]) -> Option:
             },
             "label": {
                 "show": part.gib > total * 0.055,
-                "formatter": f"{part.gib:.1f}",
+                "formatter": number(part.gib, 1),
                 "color": "@bg" if part.on_dark else "@ink",
                 "fontWeight": 600,
             },

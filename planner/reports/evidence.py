@@ -50,7 +50,7 @@ CANDIDATE_COLUMNS = (
 def candidate_row(row: Mapping[str, Any], chosen: str | None = None, hours: float | None = None) -> Row:
     """One candidate; also the rows of the progress page. Of one that is out, the reason stands in place of figures."""
     cost, capacity = row.get("usd_per_month"), row.get("capacity_rps")
-    why = (row.get("reason") or {}).get("detail", "")
+    why = tidy((row.get("reason") or {}).get("detail", ""))
     covered = (row.get("coverage") or {}).get("state")
     first = (
         Cell(names.gpu(row["gpu"]), note=" · ".join(part for part in (row.get("precision"), covered) if part)),
@@ -92,15 +92,15 @@ def _latency_cell(row: Mapping[str, Any], metric: str, why: str) -> Cell:
 
 def _result(row: Mapping[str, Any], chosen: str | None) -> Cell:
     if row["id"] == chosen:
-        return Cell("Recommended", state="yes", note=row.get("binding") or "")
+        return Cell("Recommended", state="yes", note=tidy(row.get("binding") or ""))
     if row["feasible"] and not row.get("simulated", True):
         return Cell(
             "Meets, by the closed form",
             state="yes",
-            note=f"Not simulated: it costs more. {row.get('binding') or ''}".strip(),
+            note=f"Not simulated: it costs more. {tidy(row.get('binding') or '')}".strip(),
         )
     if row["feasible"]:
-        return Cell("Meets", state="yes", note=row.get("binding") or "")
+        return Cell("Meets", state="yes", note=tidy(row.get("binding") or ""))
     reason = row.get("reason") or {}
     return Cell(
         names.reason(reason.get("code", "unknown")),
@@ -115,7 +115,7 @@ def nearest_change(reason: Mapping[str, Any]) -> str:
     if not change:
         return ""
     text = change if isinstance(change, str) else "; ".join(change)
-    return f"Nearest change: {text}"
+    return f"Nearest change: {tidy(text)}"
 
 
 PRECISION_COLUMNS = (
@@ -139,7 +139,7 @@ def precisions_table(report: Report) -> Table | None:
 
 
 def _precision_row(row: Mapping[str, Any]) -> Row:
-    cost, why = row["usd_per_month"], (row["reason"] or {}).get("detail", "")
+    cost, why = row["usd_per_month"], tidy((row["reason"] or {}).get("detail", ""))
     cells = (
         Cell(row["precision"]),
         Cell(names.gpu(row["gpu"])),
@@ -210,7 +210,7 @@ def _source_row(row: Mapping[str, Any], today: date) -> Row:
     return Row(
         (
             Cell(row["what"]),
-            Cell(str(row.get("value") or DASH)),
+            Cell(tidy(str(row.get("value") or DASH))),
             Cell(source or DASH, href=address.group() if address else ""),
             Cell(row.get("licence") or DASH, why="none stated"),
             Cell(row.get("as_of") or DASH, why="no date given"),
@@ -233,8 +233,8 @@ def assumptions_table(report: Report) -> Table | None:
     if not rows:
         return None
     columns = (Column("Assumption"), Column("Value", wide=True), Column("Basis", wide=True))
-    cells = tuple(Row((Cell(r["what"]), Cell(str(r["value"])), Cell(str(r.get("basis") or DASH)))) for r in rows)
-    return Table("Assumptions", columns, cells)
+    texts = ((row["what"], tidy(str(row["value"])), tidy(str(row.get("basis") or DASH))) for row in rows)
+    return Table("Assumptions", columns, tuple(Row(tuple(map(Cell, row))) for row in texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ def coverage(report: Report) -> Coverage | None:
         for key in ("model", "gpu", "engine")
     )
     stated = (report["provenance"].get("scenario") or {}).get("calibrations")
-    return Coverage(said["state"], said.get("sentence") or "", facts, calibrated=bool(stated))
+    return Coverage(said["state"], tidy(said.get("sentence") or ""), facts, calibrated=bool(stated))
 
 
 def interval_sentence(report: Report) -> str:
@@ -266,7 +266,7 @@ def interval_sentence(report: Report) -> str:
     if known.get("step_time_p10_ratio") is None:
         return ""
     ratios = between(known["step_time_p10_ratio"], known["step_time_p90_ratio"], lambda value: percent(value))
-    return f"Intervals: step times at {ratios} of the prediction (10th to 90th percentile; {known['basis']})."
+    return f"Intervals: step times at {ratios} of the prediction (10th to 90th percentile; {tidy(known['basis'])})."
 
 
 def repeat_facts(report: Report) -> tuple[Fact, ...]:

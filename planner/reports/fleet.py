@@ -5,7 +5,7 @@ from typing import Any
 
 from planner.reports import computed, names
 from planner.reports.headline import candidate_of
-from planner.reports.numbers import number, percent, range_text, requests_per_s, significant
+from planner.reports.numbers import number, percent, plain_decimal, range_text, requests_per_s, significant
 from planner.reports.parts import Fact
 
 Report = Mapping[str, Any]
@@ -137,6 +137,4 @@ def _per_replica(fleet: Mapping[str, Any]) -> str:
 def _setting(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    if isinstance(value, int):
-        return number(value)
-    return str(value)
+    return plain_decimal(value) if isinstance(value, int | float) else str(value)

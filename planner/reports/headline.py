@@ -22,8 +22,9 @@ from planner.reports.parts import Figure, How
 
 Report = Mapping[str, Any]
 
+_FIGURE = r"\d.,\u00a0\u202f\u2019"  # with the marks of any reader
 _EMPHASIS = re.compile(
-    r"(\$[\d.,]+\s?[kMB]?(?:(?:[-–]| to )\$?[\d.,]+\s?[kMB]?)?(?: a month)?(?: (?:less|more|cheaper))?"
+    rf"(\$[{_FIGURE}]+\s?[kMB]?(?:(?:[-–]| to )\$?[{_FIGURE}]+\s?[kMB]?)?(?: a month)?(?: (?:less|more|cheaper))?"
     r"|\b\d+ (?:× )?[A-Z]{1,4}\d{1,4}[A-Z]*(?:-[A-Z0-9]+)*\b)"
 )
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9%)]\.) (?=[A-Z0-9])")
@@ -50,12 +51,13 @@ def verdict(report: Report) -> Verdict:
     """The verdict; amounts and fleets stand out."""
     said = report["verdict"]
     pattern = _NOTHING if said["choice"] == "none" else _EMPHASIS
-    pieces = tuple((piece, index % 2 == 1) for index, piece in enumerate(pattern.split(said["sentence"])) if piece)
+    sentence = tidy(said["sentence"])
+    pieces = tuple((piece, index % 2 == 1) for index, piece in enumerate(pattern.split(sentence)) if piece)
     return Verdict(
         pieces=pieces,
         detail=tidy(said.get("detail") or ""),
         css=_CLASSES.get(said["choice"], ""),
-        sentence=said["sentence"],
+        sentence=sentence,
     )
 
 

@@ -27,7 +27,7 @@ def memory_table(report: Report) -> Table | None:
             (
                 Cell(line["label"]),
                 Cell(tidy(line.get("formula") or DASH)),
-                Cell(line.get("basis") or DASH),
+                Cell(tidy(line.get("basis") or DASH)),
                 Cell(number(line["gib"], 2)),
             ),
             "total" if index == len(lines) - 1 else "",

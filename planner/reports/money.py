@@ -112,7 +112,7 @@ def cost_table(report: Report) -> Table | None:
 
 def _basis(line: Mapping[str, Any]) -> str:
     if line.get("usd_per_unit") is None:
-        return str(line.get("basis") or DASH)
+        return tidy(str(line.get("basis") or DASH))
     text = f"{number(line['quantity'])} {line['unit']}s × {unit_price(line['usd_per_unit'])}"
     return f"{text} · {tidy(line['basis'])}" if line.get("basis") else text
 
@@ -131,7 +131,7 @@ def _api_row(bill: Mapping[str, Any]) -> Row:
         for line in bill["lines"]
         if line["usd_per_mtok"] is not None
     )
-    basis = Cell(f"{prices} per million" if prices else DASH, note=bill.get("note") or "")
+    basis = Cell(f"{prices} per million" if prices else DASH, note=tidy(bill.get("note") or ""))
     if bill["usd_per_month"] is None:
         return Row((name, basis, Cell(DASH, why=NO_PRICE), Cell("")), "off")
     amount = Cell(number(bill["usd_per_month"], 2), note="" if bill["available"] else "no longer offered", warn=True)
@@ -199,7 +199,7 @@ def break_even_chart(report: Report) -> Chart | None:
     unit = "$/month by mean load, whole replicas."
     if chosen and chosen["crossings"]:
         unit += f" Shaded: self-host is cheaper than {names.provider(chosen['provider'])}."
-    title = chosen["sentence"].rstrip(".") if chosen else "Self-host cost climbs in whole replicas"
+    title = tidy(chosen["sentence"]).rstrip(".") if chosen else "Self-host cost climbs in whole replicas"
     return Chart("break-even", title, unit, option, _curve_table(curve, apis), keys=tuple(keys))
 
 
@@ -286,7 +286,12 @@ def crossings_table(report: Report) -> Table | None:
         if not row["crossings"]:
             out.append(
                 Row(
-                    (Cell(name, note=row["model"]), Cell("never"), Cell(DASH, why="no crossing"), Cell(row["sentence"]))
+                    (
+                        Cell(name, note=row["model"]),
+                        Cell("never"),
+                        Cell(DASH, why="no crossing"),
+                        Cell(tidy(row["sentence"])),
+                    )
                 )
             )
         for index, crossing in enumerate(row["crossings"]):

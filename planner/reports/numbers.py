@@ -1,13 +1,18 @@
-"""Numbers as a reader sees them: separators, units, true minus, ranges in words, a dash where nothing is known."""
+"""Numbers as a reader sees them: the marks of the reader's language, units, true minus, ranges in words, a dash where
+nothing is known. Rounded half up, as written: 3.945 is 3.95, though its binary neighbour lies below."""
 
 import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
+
+from planner.reports import separators
 
 DASH = "–"
 MINUS = "−"
+MOST_DIGITS = 15  # of a double
 Formatter = Callable[[float], str]
 
 
@@ -15,9 +20,27 @@ def number(value: float | None, digits: int = 0) -> str:
     """1234.5 -> "1,234.5" (digits 1), -3 -> "−3", None or not finite -> "–"."""
     if value is None or not math.isfinite(value):
         return DASH
-    text = f"{abs(value):,.{digits}f}"
+    text = f"{_half_up(abs(value), digits):,.{digits}f}"
     negative = value < 0 and any(c not in "0.," for c in text)
-    return MINUS + text if negative else text
+    shown = separators.current().mark(text)
+    return MINUS + shown if negative else shown
+
+
+def _half_up(value: float, digits: int) -> float | Decimal:
+    """The value itself unless it lies in the middle between two numbers of so many digits as far as it is written."""
+    if digits > MOST_DIGITS:
+        return value
+    scaled = float(value) * 10.0**digits
+    if abs(scaled % 1 - 0.5) > 1e-6:
+        return value
+    return Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+
+
+def plain_decimal(value: float, digits: int = 6) -> str:
+    """As many of `digits` significant figures as the value has: 2.5 -> "2.5", 1155.0 -> "1,155"."""
+    if not value % 1:
+        return number(value)
+    return significant(value, digits).rstrip("0").rstrip(separators.current().decimal)
 
 
 def significant(value: float | None, digits: int = 3) -> str:
@@ -100,15 +123,34 @@ def range_text(value: Mapping[str, Any] | None, formatter: Formatter = number, *
 
 _HYPHEN_MINUS = re.compile(r"(?<![\w.\-])-(?=\d)")
 _LETTER_TIMES = re.compile(r"(?<=[\w)%]) x (?=[\d(])")
-
-
 _TIGHT_PERCENT = re.compile(r"(?<=\d)%")
+_NUMBER = re.compile(
+    r"(?<![\w.,/\-])(?P<named>(?:vLLM|SGLang|TensorRT-LLM|Llama|Qwen|litellm|version|CUDA|PyTorch) )?"
+    r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)(?=(?:k|M|B|T)?(?![\w\-]|[.,]\d))"
+)
 
 
 def tidy(text: str) -> str:
-    """Text from the engine with a true minus and times sign and its percent apart, as everywhere on the pages:
-    "-0.91 GiB, 3 x 2, 73%" -> "−0.91 GiB, 3 × 2, 73 %"."""
-    return _TIGHT_PERCENT.sub("\u00a0%", _LETTER_TIMES.sub(" × ", _HYPHEN_MINUS.sub(MINUS, text)))
+    """Text from the engine with a true minus and times sign, its percent apart and the reader's marks, as everywhere
+    on the pages: "-0.91 GiB, 3 x 2, 73%" -> "−0.91 GiB, 3 × 2, 73 %"."""
+    return marked(_TIGHT_PERCENT.sub("\u00a0%", _LETTER_TIMES.sub(" × ", _HYPHEN_MINUS.sub(MINUS, text))))
+
+
+def marked(text: str) -> str:
+    """Engine text, which is written with English marks, with those of the reader. Ids, dates and versions stay as they
+    are: "vLLM 0.22 serves Llama-3.3-70B at 1,024.5 tokens/s" -> "... at 1.024,5 tokens/s"."""
+    marks = separators.current()
+    if marks is separators.ENGLISH:
+        return text
+    return _NUMBER.sub(lambda found: found[0] if found["named"] else marks.mark(found[0]), text)
+
+
+def as_typed(text: str) -> str:
+    """Text about what is typed into a field: with the dot decimals that fields take, and with groups that nobody reads
+    as a fraction: "0.5 to 60,000" -> "0.5 to 60 000", its space narrow, for whom a comma is the decimal mark."""
+    if separators.current() is separators.ENGLISH:
+        return text
+    return _NUMBER.sub(lambda found: found[0].replace(",", separators.NARROW_NO_BREAK), text)
 
 
 def age_days(as_of: str | None, today: date) -> int | None:

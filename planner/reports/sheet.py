@@ -16,7 +16,6 @@ from planner.reports.numbers import (
     percent,
     range_text,
     requests_per_s,
-    tidy,
     tokens,
     unit_price,
     usd,
@@ -166,7 +165,7 @@ def _rests_on(report: Report) -> tuple[Fact, ...]:
         facts.append(Fact(f"{names.metric(slo)}, target {_latency(slo['target'], ratio=ratio)}", predicted, note=note))
     known = evidence.coverage(report)
     if known:
-        facts.append(Fact("Prediction", tidy(known.sentence)))
+        facts.append(Fact("Prediction", known.sentence))
     facts.append(Fact("Not included", NOT_INCLUDED))
     return tuple(facts)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from planner.reports.numbers import DASH
+from planner.reports.numbers import DASH, plain_decimal
 from planner.reports.parts import Cell, Column, Row, Table
 from planner.teams.models import AuditEvent
 
@@ -27,7 +27,9 @@ def audit_table(events: Iterable[AuditEvent], caption: str) -> Table:
 
 def _row(event: AuditEvent) -> Row:
     details = ", ".join(
-        f"{name} {value}" for name, value in event.details.items() if value not in ("", None) and name != "by_itself"
+        f"{name} {plain_decimal(value) if isinstance(value, float) else value}"
+        for name, value in event.details.items()
+        if value not in ("", None) and name != "by_itself"
     )
     return Row(
         (

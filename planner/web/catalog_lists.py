@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from planner import planning
-from planner.reports import names
+from planner.reports import names, separators
 from planner.reports.numbers import between, unit_price
 
 Row = Mapping[str, Any]
@@ -36,9 +36,14 @@ class Choices:
 _TRIM = re.compile(r"[^a-z0-9]+|instruct|chat|-it$")
 
 
-@lru_cache(maxsize=16)
 def choices(priced_at: date, model_id: str) -> Choices:
     """What can be chosen, at the prices of a date. Hosted models are those that look like `model_id`."""
+    return _choices(priced_at, model_id, separators.current())
+
+
+@lru_cache(maxsize=16)
+def _choices(priced_at: date, model_id: str, marks: separators.Separators) -> Choices:
+    """marks: those that the prices are written with, so that they are kept for readers of the same alone."""
     hosted = api_rows(priced_at)
     key = family(model_id)
     return Choices(

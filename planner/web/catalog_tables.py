@@ -8,9 +8,9 @@ from typing import Any
 
 from planner import planning
 from planner.datasets.models import CatalogEntry
-from planner.reports import names
+from planner.reports import names, separators
 from planner.reports.evidence import OLD_AFTER_DAYS
-from planner.reports.numbers import DASH, age_days, number, price_number, significant
+from planner.reports.numbers import DASH, age_days, number, price_number, significant, tidy
 from planner.reports.own_rows import own_rows
 from planner.reports.parts import Cell, Column, Row, Table
 from planner.web.catalog_lists import api_rows, family
@@ -51,7 +51,7 @@ def catalog_list(kind: str, today: date, search: str = "", entries: Sequence[Cat
         found = _api_found(today, search)
         table, of = _api(today, found[:MOST_API_ROWS]), len(api_rows(today))
     else:
-        table = _public(kind, today)
+        table = _public(kind, today, separators.current())
         of = len(table.rows)
         table = replace(table, rows=tuple(row for row in table.rows if _holds(row, search)))
     own = tuple(row for row in _own(kind, today, entries) if _holds(row, search)) if entries else ()
@@ -61,11 +61,13 @@ def catalog_list(kind: str, today: date, search: str = "", entries: Sequence[Cat
 @lru_cache(maxsize=4)
 def catalog_counts(today: date) -> dict[str, int]:
     """Rows of each list, without the team's own."""
-    return {kind: len(api_rows(today) if kind == "api-prices" else _public(kind, today).rows) for kind in TITLES}
+    marks = separators.current()
+    return {kind: len(api_rows(today) if kind == "api-prices" else _public(kind, today, marks).rows) for kind in TITLES}
 
 
-@lru_cache(maxsize=8)
-def _public(kind: str, today: date) -> Table:
+@lru_cache(maxsize=16)
+def _public(kind: str, today: date, marks: separators.Separators) -> Table:
+    """marks: those that its figures are written with, so that it is kept for readers of the same alone."""
     return {"accelerators": _accelerators, "models": _models, "gpu-prices": _gpu_prices}[kind](today)
 
 
@@ -189,7 +191,7 @@ def _model(record: Record, today: date) -> Row:
             Cell(number(record.get("layers"))),
             Cell(number(record.get("max_context_tokens"))),
             Cell(names.dtype(record.get("native_weight_dtype") or DASH)),
-            Cell(record.get("confidence") or DASH, note=record.get("note") or ""),
+            Cell(record.get("confidence") or DASH, note=tidy(record.get("note") or "")),
             *_dated(record, today),
         )
     )
@@ -213,10 +215,10 @@ def _gpu_price(record: Record, today: date) -> Row:
     return Row(
         (
             Cell(names.gpu(record["gpu"])),
-            Cell(names.renter(record["provider"]) or DASH, note=record["note"] if priced else ""),
+            Cell(names.renter(record["provider"]) or DASH, note=tidy(record["note"]) if priced else ""),
             Cell(record["region"] or DASH, why="not said"),
-            Cell(price_number(record["usd_per_gpu_hour"]), why=record["note"]),
-            Cell(price_number(record["median_usd_per_gpu_hour"]), why=record["note"]),
+            Cell(price_number(record["usd_per_gpu_hour"]), why=tidy(record["note"])),
+            Cell(price_number(record["median_usd_per_gpu_hour"]), why=tidy(record["note"])),
             *_dated(record, today),
         ),
         "" if priced else "off",
@@ -239,7 +241,7 @@ def _api_price(record: Record, today: date) -> Row:
     return Row(
         (
             Cell(names.provider(record["provider"])),
-            Cell(record["model"], note=record.get("note") or "", warn=not record["available"]),
+            Cell(record["model"], note=tidy(record.get("note") or ""), warn=not record["available"]),
             Cell(price_number(record.get("input_usd_per_mtok"))),
             Cell(price_number(record.get("output_usd_per_mtok"))),
             Cell(price_number(record.get("cached_read_usd_per_mtok")), why="no price of its own"),

@@ -8,7 +8,7 @@ from typing import Any
 from planner.planning import Scenario as Parsed
 from planner.planning import canonical_json
 from planner.reports import names
-from planner.reports.numbers import DASH, significant
+from planner.reports.numbers import DASH, number, plain_decimal
 from planner.reports.parts import Cell, Column, Row, Table
 from planner.scenarios.diff import Difference, differences
 from planner.scenarios.models import Scenario, ScenarioVersion
@@ -92,9 +92,9 @@ def _text(path: Sequence[str], value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):
-        return significant(value, 6).rstrip("0").rstrip(".") if value % 1 else f"{value:,.0f}"
+        return plain_decimal(value)
     if isinstance(value, int):
-        return f"{value:,}" if path[-1] != "seed" else str(value)
+        return number(value) if path[-1] != "seed" else str(value)
     if isinstance(value, list):
         text = ", ".join(_text(path, item) for item in value) or "none"
     elif path[:2] == ["hardware", "gpus"]:

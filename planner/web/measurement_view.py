@@ -272,14 +272,14 @@ class CalibrationView:
 def calibration_view(stated: Told, told: Told) -> CalibrationView:
     """A calibration that is ready."""
     errors = told["median_error_pct"]
-    held_out = "too few runs to hold any out" if errors["held_out"] is None else f"{errors['held_out']:.1f} %"
+    held_out = "too few runs to hold any out" if errors["held_out"] is None else f"{number(errors['held_out'], 1)} %"
     days = [stated["measured_from"], stated["measured_until"]]
     return CalibrationView(
         facts=(
             Fact("Runs", number(stated["runs"])),
             Fact("Measured", days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"),
-            Fact("Median error before", f"{errors['before']:.1f} %", note="shipped constants"),
-            Fact("Median error after", f"{errors['after']:.1f} %", note="on the same runs"),
+            Fact("Median error before", f"{number(errors['before'], 1)} %", note="shipped constants"),
+            Fact("Median error after", f"{number(errors['after'], 1)} %", note="on the same runs"),
             Fact(
                 "Median error held out", held_out, note="" if errors["held_out"] is None else "each run by the others"
             ),
@@ -307,8 +307,8 @@ def _factors_table(factors: Sequence[Told]) -> Table:
             Row(
                 (
                     Cell(label, note=meaning),
-                    Cell(f"× {each['factor']:.3f}", note="" if told else "the runs say nothing of it"),
-                    Cell(f"{100 * each['prior_log_width']:.0f} %"),
+                    Cell(f"× {number(each['factor'], 3)}", note="" if told else "the runs say nothing of it"),
+                    Cell(percent(each["prior_log_width"])),
                     Cell(signed(each["widths"], 1)),
                 )
             )

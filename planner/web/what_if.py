@@ -11,6 +11,7 @@ from planner.planning import Scenario
 from planner.planning.what_if import Change, targets_of, what_if
 from planner.reports import names
 from planner.reports.numbers import DASH, number, requests_per_s, tidy, usd, usd_signed
+from planner.reports.separators import ENGLISH, reading_with
 from planner.scenarios.estimating import cells
 
 Report = Mapping[str, Any]
@@ -175,11 +176,11 @@ def answer(report: Report, scenario: Scenario, sliders: Sequence[Slider]) -> Ans
         ("API, a month", lambda row: usd(row["api_monthly_cost_usd"]), False),
         ("Self-host − API", _difference, True),
     )
-    lines = [Line(label, tidy(text(now)), tidy(text(then)), strong) for label, text, strong in specs]
+    lines = [Line(label, text(now), text(then), strong) for label, text, strong in specs]
     if now["api_monthly_cost_usd"] is None:
         lines = [line for line in lines if "API" not in line.label]
     reason = "" if then["feasible"] else tidy(then["reason"] or "")
-    return Answer(tuple(lines), then["verdict"], reason, moved)
+    return Answer(tuple(lines), tidy(then["verdict"]), reason, moved)
 
 
 def _fleet(row: Mapping[str, Any]) -> str:
@@ -199,5 +200,6 @@ def _difference(row: Mapping[str, Any]) -> str:
 
 
 def note_of(sliders: Sequence[Slider]) -> str:
-    """What was moved, as the note of a new version."""
-    return "What if: " + ", ".join(slider.note for slider in sliders if slider.moved)
+    """What was moved, as the note of a new version: kept for every reader, so in English marks."""
+    with reading_with(ENGLISH):
+        return "What if: " + ", ".join(slider.note for slider in sliders if slider.moved)

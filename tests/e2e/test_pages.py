@@ -231,6 +231,24 @@ def _follows_the_theme(visitor: Visitor) -> None:
     assert page.evaluate(ground) == dark[0]
 
 
+def test_scripts_write_and_read_the_marks_of_the_page(visit: Any, client: Any, world: World) -> None:
+    """Sliders, axes and sorting, for a German reader."""
+    visitor = visit()
+    enter(visitor, client, world)
+    page = visitor.page
+    page.set_extra_http_headers({"Accept-Language": "de"})
+    visitor.go(addresses(world)["report"])
+    page.locator("#what-if").get_by_label("Load").press("ArrowRight")
+    assert "2,42 req/s" in page.locator("#what-if output").first.inner_text()
+    ticks = page.locator("#fig-ttft svg text").all_text_contents()
+    assert "1.000" in ticks
+    page.locator("#candidates").get_by_role("button", name="TPOT").click()
+    cells = page.locator("#candidates tbody tr td:nth-child(8)").all_inner_texts()
+    known = [float(text.split()[0].replace(".", "").replace(",", ".")) for text in cells]
+    assert any("," in text for text in cells)
+    assert known == sorted(known)
+
+
 def test_a_phone_folds_what_only_some_need_and_opens_what_is_gone_to(visit: Any, client: Any, world: World) -> None:
     visitor = visit(390)
     enter(visitor, client, world)

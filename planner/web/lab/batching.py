@@ -8,7 +8,7 @@ from itertools import accumulate
 from planner.planning import lab
 from planner.planning.calculators import CalculatorInvalid
 from planner.planning.lab import Batching, LessonRun
-from planner.reports.numbers import DASH, number, percent, significant
+from planner.reports.numbers import DASH, number, percent, plain_decimal, significant
 from planner.reports.parts import Cell, Column, Row, Table
 from planner.web.lab.parts import (
     FAULT,
@@ -127,7 +127,8 @@ def _requests(query: LabQuery) -> tuple[lab.LessonRequest, ...]:
 
 
 def _fields(query: LabQuery, faults: dict[str, str]) -> tuple[Field, ...]:
-    hint = f"capacity {significant(query.b_slots / query.b_mean)}: {query.b_slots} slots ÷ {query.b_mean:g} tokens"
+    capacity, mean = significant(query.b_slots / query.b_mean), plain_decimal(query.b_mean)
+    hint = f"capacity {capacity}: {query.b_slots} slots ÷ {mean} tokens"
     fields = (
         Field("b_slots", "Slots", query.b_slots, low=1, high=16),
         Field("b_requests", "Requests", query.b_requests, "tokens each", "text", ways="listed",
@@ -145,8 +146,9 @@ def _fields(query: LabQuery, faults: dict[str, str]) -> tuple[Field, ...]:
 
 def _sentence(query: LabQuery, run: Batching) -> str:
     if query.b_load == "drawn":
-        way = f"at {query.b_rate:g} a step" if query.b_rate else "at step 0"
-        return f"{query.b_slots} slots, {query.b_count} requests {way}, {query.b_mean:g} tokens on average."
+        way = f"at {plain_decimal(query.b_rate)} a step" if query.b_rate else "at step 0"
+        mean = plain_decimal(query.b_mean)
+        return f"{query.b_slots} slots, {query.b_count} requests {way}, {mean} tokens on average."
     if len(run.requests) <= MAX_NAMED:
         listed = ", ".join(
             f"{name_of(n)} {number(r.output_tokens)}" + (f" from step {r.arrival_step}" if r.arrival_step else "")
@@ -288,7 +290,7 @@ def _unsteady(query: LabQuery, run: Batching) -> str:
         return ""
     growth = query.b_rate - capacity
     return (
-        f"{query.b_rate:g} a step is at or beyond the capacity of {significant(capacity)}: the queue grows by about"
-        f" {significant(growth)} requests a step for as long as the load lasts. The latencies are of these"
+        f"{plain_decimal(query.b_rate)} a step is at or beyond the capacity of {significant(capacity)}: the queue grows"
+        f" by about {significant(growth)} requests a step for as long as the load lasts. The latencies are of these"
         f" {len(run.requests)} requests alone; with more of them they would be longer."
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.http import QueryDict
 
+from planner.reports.numbers import marked
 from planner.web.lab import batching, pool, prefill, prefix
 from planner.web.lab.query import LabQuery
 
@@ -33,7 +34,7 @@ def _link(present: QueryDict, query: LabQuery, label: str, fields: Mapping[str, 
     address = QueryDict(mutable=True)
     address.update(state | dict(fields))  # type: ignore[arg-type]
     chosen = all(_text(getattr(query, name)) == text for name, text in fields.items())
-    return Link(label, f"?{address.urlencode()}#{anchor}", chosen)
+    return Link(marked(label), f"?{address.urlencode()}#{anchor}", chosen)
 
 
 def _text(value: object) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from planner.planning import calculators, lab
 from planner.planning.calculators import CalculatorInvalid
 from planner.planning.lab import Batching
-from planner.reports.numbers import DASH, number, significant
+from planner.reports.numbers import DASH, number, plain_decimal, significant
 from planner.reports.parts import Cell, Column, Figure, Row, Table
 from planner.web.lab.parts import (
     FAULT,
@@ -129,7 +129,7 @@ def _fields(query: LabQuery) -> tuple[Field, ...]:
     capacity = query.l_slots / query.l_mean
     return (
         Field("l_arrivals", "Arrivals", query.l_arrivals, "requests/step", "slider", low=0.02, high=0.4, step=0.005,
-              hint=f"capacity {significant(capacity)}: {query.l_slots} slots ÷ {query.l_mean:g} tokens"),
+              hint=f"capacity {significant(capacity)}: {query.l_slots} slots ÷ {plain_decimal(query.l_mean)} tokens"),
         Field("l_slots", "Slots", query.l_slots, low=1, high=16),
         Field("l_mean", "Mean length", query.l_mean, "tokens", low=1, high=60, step="any"),
     )  # fmt: skip
@@ -149,7 +149,8 @@ def _service(query: LabQuery) -> tuple[Figure, ...]:
             "In the system",
             number(inside, 2),
             "requests",
-            f"{query.l_rps:g}/s × {query.l_time_s:g} s: a batch, and KV cache, for at least {math.ceil(inside)}",
+            f"{plain_decimal(query.l_rps)}/s × {plain_decimal(query.l_time_s)} s: a batch, and KV cache, for at least"
+            f" {math.ceil(inside)}",
         ),
     )
 
@@ -176,9 +177,10 @@ def _unsteady(query: LabQuery) -> str:
     capacity = query.l_slots / query.l_mean
     if query.l_arrivals < capacity:
         return ""
+    rate = plain_decimal(query.l_arrivals)
     return (
-        f"{query.l_arrivals:g} a step is at or beyond the capacity of {significant(capacity)}: while requests keep"
-        f" coming, the queue grows by about {significant(query.l_arrivals - capacity)} a step. There is no steady"
+        f"{rate} a step is at or beyond the capacity of {significant(capacity)}: while requests keep coming, the queue"
+        f" grows by about {significant(query.l_arrivals - capacity)} a step. There is no steady"
         " state, and the longer it lasts the longer everyone waits."
     )
 
@@ -197,7 +199,7 @@ def _picture(inside: tuple[int, ...], mean: float, now: int) -> QueuePicture:
     every = next(n for n in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000) if n * 10 >= len(inside))
     ticks = tuple((LEFT + step * step_px, step) for step in range(0, len(inside) + 1, every))
     levels = tuple((y(value), value) for value in sorted({0, most // 2, most}))
-    words = f"Requests in the system over {len(inside)} steps: {mean:.1f} on average, {most} at most"
+    words = f"Requests in the system over {len(inside)} steps: {number(mean, 1)} on average, {most} at most"
     return QueuePicture(WIDTH, HEIGHT, LEFT, step_px, path, y(mean), ticks, levels, now, words)
 
 

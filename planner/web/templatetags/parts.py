@@ -8,7 +8,7 @@ from django.template.loader import get_template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from planner.reports import names, numbers
+from planner.reports import names, numbers, separators
 from planner.reports.glossary import GLOSSARY
 from planner.reports.marks import WIDTH, Mark
 from planner.reports.parts import Chart, Fact, Figure, How, State, Table
@@ -93,6 +93,15 @@ def how(value: How | None) -> dict[str, Any]:
     return {"how": value}
 
 
+@register.simple_tag
+def number_marks() -> SafeString:
+    """The reader's marks for scripts, on the page's root; nothing where they are English."""
+    marks = separators.current()
+    if marks is separators.ENGLISH:
+        return SafeString()
+    return format_html(' data-decimal="{}" data-group="{}"', marks.decimal, marks.group)
+
+
 @register.filter
 def state_icon(state: State) -> str:
     """The shape of a state."""
@@ -110,10 +119,15 @@ def whole_names(text: str) -> SafeString:
     )
 
 
+register.filter("tidy", numbers.tidy)
+register.filter("as_typed", numbers.as_typed)
+register.filter("plain_decimal", numbers.plain_decimal)
+
+
 @register.filter
-def usd(value: float | None) -> str:
-    """Whole dollars with separators; a dash when missing."""
-    return numbers.usd(value)
+def usd(value: float | None, digits: int = 0) -> str:
+    """Dollars with separators, whole ones unless digits are asked for; a dash when missing."""
+    return numbers.usd(value, digits)
 
 
 @register.filter

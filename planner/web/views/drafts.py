@@ -12,6 +12,7 @@ from django_htmx.http import replace_url
 
 from planner.datasets.calibrating import with_team_calibrations
 from planner.datasets.own import own_of
+from planner.reports.numbers import number
 from planner.scenarios.selectors import version_newest
 from planner.web.access import Visit, for_team, must_edit, page
 from planner.web.drafts import MAX_DRAFT_CHARACTERS, DraftTooLarge, Edited, draft_discard, draft_save
@@ -45,7 +46,7 @@ def keep(request: HttpRequest, visit: Visit, draft_id: uuid.UUID) -> HttpRespons
     except Draft.DoesNotExist as others:
         raise Http404 from others
     except DraftTooLarge:
-        said = f"Not saved as a draft: more than {MAX_DRAFT_CHARACTERS:,} characters."
+        said = f"Not saved as a draft: more than {number(MAX_DRAFT_CHARACTERS)} characters."
     answer = _estimate(request, visit, edited, said)
     return answer if edited else replace_url(answer, f"{reverse('scenario-new')}?draft={draft_id}{visit.team_and}")
 

@@ -67,3 +67,9 @@ def test_no_number_reads_as_a_negative_zero_or_an_exponent(value: float) -> None
     text = numbers.significant(value)
     assert "e" not in text
     assert numbers.number(value) not in ("−0", "-0")
+
+
+@pytest.mark.parametrize(("value", "text"), [(3.945, "3.95"), (2.675, "2.68"), (1.005, "1.01"), (3.9449, "3.94")])
+def test_halves_go_up_as_they_are_written(value: float, text: str) -> None:
+    assert numbers.number(value, 2) == text
+    assert numbers.number(-value, 2) == f"−{text}"

@@ -4,10 +4,17 @@
    Both are resolved from fixed lists of names, so text that people typed stays text. */
 const { echarts } = window;
 const root = document.documentElement;
-const LOCALE = root.lang || "en";
-const decimals = (digits) => new Intl.NumberFormat(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+/* English words with the reader's marks, as the server writes them. */
+const { decimal = ".", group = "," } = root.dataset;
+const written = (options) => {
+  const english = new Intl.NumberFormat("en", options);
+  return { format: (value) => english.format(value).replace(/[.,]/g, (mark) => (mark === "." ? decimal : group)) };
+};
+const decimals = (digits) => written({ minimumFractionDigits: digits, maximumFractionDigits: digits });
 const [N0, N1, N2] = [0, 1, 2].map(decimals);
-const FEW = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 1 });
+const FEW = written({ maximumFractionDigits: 1 });
+const TICK = written({ maximumFractionDigits: 6 });
+const PLACE = written({ maximumSignificantDigits: 4 });
 
 const minus = (text) => text.replace("-", "\u2212");
 const last = (value) => (Array.isArray(value) ? value[value.length - 1] : value);
@@ -18,6 +25,9 @@ const thousands = (value) => {
 };
 const signed = (text, value) => (value > 0 ? "+" + text : text);
 const plain = (format, unit) => (value) => (last(value) == null ? "\u2013" : minus(format.format(last(value))) + unit);
+
+/* Where the pointer stands on an axis: a number, or the name of a category. */
+const place = ({ value }) => (typeof value === "number" ? plain(PLACE, "")(value) : value);
 
 const FORMATS = {
   usd0: (value) => money(last(value), N0),
@@ -63,11 +73,14 @@ const theme = () => {
     color: ["c-self", "c-api", "c-self-2", "c-api-2", "c-self-3", "warn"].map(token),
     textStyle: { fontFamily: token("font-ui"), color: token("ink-2") },
     categoryAxis: { ...axis, splitLine: { show: false } },
-    valueAxis: { ...axis, axisLine: { show: false }, axisTick: { show: false } },
+    valueAxis: {
+      ...axis, axisLine: { show: false }, axisTick: { show: false },
+      axisLabel: { ...axis.axisLabel, formatter: plain(TICK, "") },
+    },
     tooltip: {
       backgroundColor: token("bg-raised"), borderColor: token("line-strong"), borderWidth: 1, padding: [6, 10],
       textStyle: { color: token("ink"), fontSize: 12 }, transitionDuration: 0,
-      axisPointer: { lineStyle: { color: token("c-axis") }, shadowStyle: { color: token("c-grid"), opacity: 0.5 } },
+      axisPointer: { lineStyle: { color: token("c-axis") }, shadowStyle: { color: token("c-grid"), opacity: 0.5 }, label: { formatter: place } },
       extraCssText: "border-radius:3px;box-shadow:none;font-variant-numeric:tabular-nums",
     },
   };

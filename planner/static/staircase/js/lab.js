@@ -23,7 +23,10 @@ const data = (part) => {
   if (!known.has(range)) known.set(range, dataOf(part));
   return known.get(range);
 };
-const number = new Intl.NumberFormat(document.documentElement.lang);
+/* English words with the reader's marks, as the server writes them. */
+const { decimal = ".", group = "," } = document.documentElement.dataset;
+const english = new Intl.NumberFormat("en");
+const number = { format: (value) => english.format(value).replace(/[.,]/g, (mark) => (mark === "." ? decimal : group)) };
 
 const drawPicture = (picture, said, step) => {
   const words = picture.querySelector("[data-said]");
@@ -124,7 +127,7 @@ form.addEventListener("input", (event) => {
     show(part);
   }
   const unit = event.target.dataset.unit;
-  if (unit !== undefined) event.target.parentElement.querySelector("output").textContent = `${event.target.value} ${unit}`;
+  if (unit !== undefined) event.target.parentElement.querySelector("output").textContent = `${number.format(event.target.value)} ${unit}`;
 });
 
 /* A changed value: its section is asked for again. A guess is of the values it was made for, so it is forgotten. */

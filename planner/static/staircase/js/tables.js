@@ -1,12 +1,15 @@
 /* Sortable tables: a button in the header sorts its column; rows without a value stay last. */
 const MINUS = "\u2212";
+const { decimal = ".", group = "," } = document.documentElement.dataset;  // the marks of the page's reader
+
+const read = (text) => text.replaceAll(group, "").replace(decimal, ".").replace(MINUS, "-").replace(/^[^0-9-]+/, "");
 
 const valueOf = (cell) => {
   if (!cell || cell.colSpan > 1) return null;  // a reason in place of figures
   const text = cell.dataset.v ?? cell.textContent.trim();
   if (text === "" || text.startsWith("\u2013")) return null;
   if (!cell.classList.contains("n")) return text;
-  const number = Number.parseFloat(text.replaceAll(",", "").replace(MINUS, "-").replace(/^[^0-9-]+/, ""));
+  const number = Number.parseFloat(cell.dataset.v ?? read(text));
   return Number.isFinite(number) ? number : null;
 };
 

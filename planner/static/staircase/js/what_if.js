@@ -3,13 +3,16 @@
 const form = document.querySelector("[data-what-if]");
 const run = form.querySelector("[data-run]");
 const sliders = [...form.querySelectorAll("input[type=range]")];
+/* English words with the reader's marks, as the server writes them. */
+const { decimal = ".", group = "," } = document.documentElement.dataset;
 const near = (slider) => Math.abs(slider.value - slider.dataset.base) < slider.dataset.step / 2;
 
 const say = (slider) => {
   const { base, step, shown, unit, digits } = slider.dataset;
   const value = near(slider) ? Number(base) : Math.round(slider.value / step) * step;
-  const format = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  const text = unit === "$" ? "$" + format.format(value) : `${format.format(value * shown)} ${unit}`;
+  const english = new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const written = (one) => english.format(one).replace(/[.,]/g, (mark) => (mark === "." ? decimal : group));
+  const text = unit === "$" ? "$" + written(value) : `${written(value * shown)} ${unit}`;
   slider.value = value;
   slider.parentElement.querySelector("output").textContent = text;
   slider.setAttribute("aria-valuetext", text);
