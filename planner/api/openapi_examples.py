@@ -36,9 +36,10 @@ RUN: dict[str, Any] = {
     "repriced": False,
     "result_version": "0.1.0+2f9c1d",
     "candidates": [],
+    "measurements": [],
 }
 RUN_PAGE = {
-    "items": [{name: value for name, value in RUN.items() if name != "candidates"}],
+    "items": [{name: value for name, value in RUN.items() if name not in ("candidates", "measurements")}],
     "next": "/api/v1/runs?limit=1&cursor=WyIyMDI2LTExLTMwVDA5OjAwOjAwKzAwOjAwIiwiMGYzYTVkMGUiXQ",
 }
 TABLE_ROWS: dict[str, dict[str, Any]] = {

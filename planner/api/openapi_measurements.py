@@ -16,6 +16,7 @@ from planner.api.wire_measurements import (
     MeasurementDetail,
     MeasurementPage,
     MeasurementPreview,
+    PlanNamed,
 )
 
 _ID = "0197f0a6-5d3c-7c55-9c3d-2f6c0e6a9b11"
@@ -55,8 +56,21 @@ _DETAIL = {
     "definitions": [{"metric": "ttft", "definition": "From sending a request to its first token; ms.", "in_file": ""}],
     "comparison": {"runs": [], "figures": 0, "outside": 0, "calibration": None},
     "failure": "",
+    "replicas": 1,
+    "plan": None,
+    "backtest": None,
 }
 _WAITING = {**_DETAIL, "state": "waiting", "outside": None, "comparison": None}
+_FOLLOWED = {
+    "plan": {
+        "run_id": _OTHER,
+        "scenario_id": None,
+        "number": None,
+        "link": f"/api/v1/runs/{_OTHER}",
+        "report": f"/api/v1/runs/{_OTHER}/report",
+    },
+    "replicas": 5,
+}
 _PREVIEW = {
     "measurement": _READ,
     "definitions": [],
@@ -130,7 +144,14 @@ UPLOAD_CONFIRM: dict[str, Any] = {
     "description": "The upload ends. A file that the team already has is answered with 200. A worker then sets it "
     "beside its prediction.",
     "request": {"application/json": DeploymentRequest},
-    "examples": [OpenApiExample("deployment", value={"deployment": _DEPLOYMENT}, request_only=True)],
+    "examples": [
+        OpenApiExample("deployment", value={"deployment": _DEPLOYMENT}, request_only=True),
+        OpenApiExample(
+            "of a plan",
+            value={"deployment": {"measured_on": "2026-11-28", "replicas": 5}, "plan": {"run_id": _OTHER}},
+            request_only=True,
+        ),
+    ],
     "parameters": [header("Location", "Path of the measurement.", 201)],
     "responses": {
         200: json_answer(MeasurementDetail, "The team had it already.", measurement=_DETAIL),
@@ -154,6 +175,28 @@ MEASUREMENT_COMPARE: dict[str, Any] = {
     "request": None,
     "responses": {
         202: json_answer(MeasurementDetail, "It waits for a worker.", measurement=_WAITING),
+        **failures(*ALWAYS, problems.NOT_FOUND),
+    },
+}
+MEASUREMENT_PLAN: dict[str, Any] = {
+    "operation_id": "measurements_plan",
+    "summary": "Say which plan a measured deployment followed",
+    "description": "A run, or a version of a saved scenario, whose newest report counts. Its replicas count where "
+    "nobody stated any. In place of one that was named before.",
+    "request": {"application/json": PlanNamed},
+    "examples": [OpenApiExample("run", value={"run_id": _OTHER}, request_only=True)],
+    "responses": {
+        200: json_answer(MeasurementDetail, "The measurement.", measurement={**_DETAIL, **_FOLLOWED}),
+        **failures(*ALWAYS, *SMALL_BODY, problems.NOT_FOUND),
+    },
+}
+MEASUREMENT_PLAN_LEFT: dict[str, Any] = {
+    "operation_id": "measurements_plan_left",
+    "summary": "Take back which plan a measured deployment followed",
+    "description": "The measurement stays, of one replica where none were stated.",
+    "request": None,
+    "responses": {
+        200: json_answer(MeasurementDetail, "The measurement.", measurement=_DETAIL),
         **failures(*ALWAYS, problems.NOT_FOUND),
     },
 }

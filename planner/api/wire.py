@@ -98,6 +98,7 @@ class RunDetail(RunSummary):
     candidates: list[dict[str, Any]] = Field(
         description="Candidates finished so far, shaped as in the report; the report holds the final ones."
     )
+    measurements: list[str] = Field(description="Paths of measurements of deployments that followed it, newest first.")
 
 
 class RunPage(Wire):

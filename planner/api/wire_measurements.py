@@ -1,23 +1,39 @@
 """What the API says about a team's measurements and calibrations, as pydantic models."""
 
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from planner.api.wire import Wire
 
 
+class PlanNamed(Wire):
+    """The plan that a deployment followed: a run, or a version of a saved scenario. Of the same team."""
+
+    run_id: UUID | None = Field(None, description="The run; or else:")
+    scenario_id: UUID | None = Field(None, description="The saved scenario, whose newest report counts.")
+    number: int | None = Field(None, ge=1, le=2_147_483_647, description="Its version; left out: the newest.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.run_id is None) == (self.scenario_id is None) or (self.run_id and self.number):
+            raise ValueError("name either run_id, or scenario_id with or without number")
+        return self
+
+
 class DeploymentRequest(Wire):
-    """Where a measurement was made."""
+    """Where a measurement was made, and what plan the deployment followed."""
 
     deployment: dict[str, Any] = Field(
         description="model, gpu, tensor_parallel, engine and measured_on, as far as the file does not say them "
         "(`asked` of the preview); then pipeline_parallel, engine_version, weight_dtype, kv_dtype, max_model_len, "
         "max_num_seqs, max_num_batched_tokens, gpu_memory_utilization, enable_prefix_caching, enable_chunked_prefill "
-        "where they were not the engine's defaults."
+        "where they were not the engine's defaults; `replicas` that the file counts together, and `counted_over_s` "
+        "for a text of /metrics without times. What a named plan recommends stands for what is left out."
     )
+    plan: PlanNamed | None = Field(None, description="The plan that the deployment followed.")
 
 
 class MeasurementPreview(Wire):
@@ -56,12 +72,28 @@ class MeasurementPage(Wire):
     next: str | None = Field(description="Path of the next page; null on the last one.")
 
 
+class PlanFollowed(Wire):
+    """A plan as a measurement names it."""
+
+    run_id: UUID | None = Field(description="The run whose report counts; null while the version has none.")
+    scenario_id: UUID | None
+    number: int | None = Field(description="Version of the scenario.")
+    link: str = Field(description="Path of the run, or of the version.")
+    report: str | None = Field(description="Path of the report.")
+
+
 class MeasurementDetail(MeasurementSummary):
     """A measurement with what was read, and what was predicted."""
 
     deployment: dict[str, Any]
     measurement: dict[str, Any] = Field(description="Runs in one set of definitions, with checks.")
     definitions: list[dict[str, str]]
+    replicas: int = Field(description="Replicas that its figures are of: stated, or of the plan, or one.")
+    plan: PlanFollowed | None = Field(description="The plan that the deployment followed.")
+    backtest: dict[str, Any] | None = Field(
+        description="The plan's own predictions for its peak hour beside what was measured: `fleet`, `traffic`, "
+        "`figures` with interval and `inside`, `same_load`, `littles_law`. Null without a plan that has a fleet."
+    )
     comparison: dict[str, Any] | None = Field(
         description="Predicted beside measured, each figure with its 80 % interval and whether it lies inside."
     )

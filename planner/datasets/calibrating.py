@@ -93,7 +93,9 @@ def calibration_compute(row: Calibration) -> dict[str, Any]:
         for place, run in enumerate(read.runs, 1):
             label = f"{measurement.name}, {run_name(run, place)}"
             try:
-                dated.append(DatedRun(measured_run(run, read.format, deployment, label), said.measured_on))
+                dated.append(
+                    DatedRun(measured_run(run, read.format, deployment, label, measurement.replicas), said.measured_on)
+                )
             except NotKnown as reason:
                 unknown.append({"label": label, "reason": str(reason)})
     try:

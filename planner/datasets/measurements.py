@@ -23,6 +23,7 @@ from planner.planning.calibration.runs import NotKnown
 from planner.planning.importers import ImportRefused, open_source
 from planner.planning.measurements import Measurement as Read
 from planner.planning.measurements import definitions_for, read_measurement
+from planner.planning.measurements.checks import with_duration
 from planner.teams.audit import record
 from planner.teams.models import Team, User
 
@@ -105,8 +106,17 @@ def _day(label: str) -> str:
         return ""
 
 
-def measurement_confirm(*, upload: TraceUpload, user: User | None, deployment: Mapping[str, Any]) -> Kept:
+def measurement_confirm(
+    *,
+    upload: TraceUpload,
+    user: User | None,
+    deployment: Mapping[str, Any],
+    planned: Mapping[str, Any] | None = None,
+    plan_replicas: int | None = None,
+) -> Kept:
     """Keeps what the file says with where it ran, and ends the upload. The same file is the measurement it already is.
+
+    planned, plan_replicas: of the plan that was deployed, for what neither the file nor `deployment` says.
 
     ImportRefused: not readable, or no measurement. ScenarioInvalid: every fault of what was said, pointers within
     `deployment`. MeasurementRefused.
@@ -117,7 +127,11 @@ def measurement_confirm(*, upload: TraceUpload, user: User | None, deployment: M
         upload.delete()
         return Kept(known, is_new=False)
     read = _read(upload)
-    said, resolved = read_deployment({**said_by(read), **_given(deployment)}, own_of(upload.team))
+    said, resolved = read_deployment({**(planned or {}), **said_by(read), **_given(deployment)}, own_of(upload.team))
+    if said.counted_over_s is not None:
+        for run in read.runs:
+            if run.duration_s is None:
+                with_duration(run, said.counted_over_s)
     row = Measurement(
         team=upload.team,
         name=upload.name,
@@ -130,6 +144,7 @@ def measurement_confirm(*, upload: TraceUpload, user: User | None, deployment: M
         measured_on=said.measured_on,
         runs=len(read.runs),
         deployment=said.model_dump(mode="json", exclude_none=True),
+        plan_replicas=plan_replicas,
         inspection=read.as_dict(),
         created_by=user,
     )
@@ -167,7 +182,7 @@ def measurement_compare(row: Measurement) -> dict[str, Any]:
         raise JobFailed(str(reason)) from None
     own = calibration_for(row)
     stated = (own.scenario_part,) if own else ()
-    told = compare_measurement(Read.of(row.inspection), deployment, stated)
+    told = compare_measurement(Read.of(row.inspection), deployment, stated, row.replicas)
     return {"comparison": {**told, "calibration": own.number if own else None}, "outside": told["outside"]}
 
 

@@ -123,6 +123,9 @@ class Measurement(Job):
     runs = models.PositiveIntegerField()
     deployment = models.JSONField(help_text="What was said about where it ran.")
     inspection = models.JSONField(help_text="What was read from the file: runs, checks, notes.")
+    plan_replicas = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Replicas of the plan that it follows, which count where nobody stated any."
+    )
     comparison = models.JSONField(null=True, blank=True, help_text="Predicted beside measured.")
     outside = models.PositiveIntegerField(null=True, blank=True, help_text="Figures outside their interval.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
@@ -143,6 +146,11 @@ class Measurement(Job):
     def key(self) -> tuple[str, str, str, str]:
         """What a calibration must be of to match it."""
         return self.model, self.weight_dtype, self.gpu, self.engine
+
+    @property
+    def replicas(self) -> int:
+        """Replicas that its figures are of: as stated, else those of the plan that it follows, else one."""
+        return int(self.deployment.get("replicas") or self.plan_replicas or 1)
 
 
 class Calibration(Job):

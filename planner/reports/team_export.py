@@ -12,7 +12,7 @@ from django.db.models import Model, QuerySet
 from planner.datasets.models import Calibration, Measurement, Trace
 from planner.datasets.own import entries_of
 from planner.reports.models import ShareLink
-from planner.runs.models import Run
+from planner.runs.models import Backtest, Run
 from planner.scenarios.models import Comment, Scenario, ScenarioVersion
 from planner.teams.audit import audit_events_of
 from planner.teams.members import members_of
@@ -30,14 +30,17 @@ runs.json         every run; `report` names its file
 reports/          reports, byte for byte; runs with the same answer share one
 traces.json       what was found in traces; the requests themselves are not exported
 measurements.json load tests and metrics of servers, as read, where they ran, and what was predicted
+backtests.json    the runs and versions that measured deployments followed
 calibrations.json step-time factors fitted to them, with every figure before and after
 catalog.json      prices, models and accelerators of the team's own
 share_links.json  links to reports ever made, without their secrets
 audit.json        the audit log, newest first
 """
 _MEASUREMENT = (
-    "id", "name", "format", "digest", "measured_on", "deployment", "inspection", "comparison", "outside", "created_at",
+    "id", "name", "format", "digest", "measured_on", "deployment", "plan_replicas", "inspection",
+    "comparison", "outside", "created_at",
 )  # fmt: skip
+_BACKTEST = ("measurement_id", "run_id", "scenario_version_id", "created_at")
 _CALIBRATION = (
     "id", "model", "weight_dtype", "gpu", "engine", "number", "sources", "stated", "told", "in_use", "created_at",
 )  # fmt: skip
@@ -90,6 +93,8 @@ def _documents(team: Team) -> Iterable[tuple[str, Any]]:
         [_fields(trace, "id", "name", "format", "requests", "digest", "inspection", "created_at") for trace in traces],
     )
     yield "measurements.json", [_fields(row, *_MEASUREMENT) for row in _of(Measurement, team)]
+    followed = Backtest.objects.filter(measurement__team=team).order_by("created_at", "pk")
+    yield "backtests.json", [_fields(row, *_BACKTEST) for row in followed]
     yield "calibrations.json", [_fields(row, *_CALIBRATION) for row in _of(Calibration, team)]
     own = entries_of(team)
     yield "catalog.json", [_fields(row, "kind", "name", "value", "source", "as_of", "created_at") for row in own]

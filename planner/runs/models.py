@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from planner.datasets.models import Measurement
 from planner.scenarios.models import ScenarioVersion
 from planner.teams.models import Team
 
@@ -111,6 +112,28 @@ class RequestPart(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} part {self.number}"
+
+
+class Backtest(models.Model):
+    """A measurement of the deployment that followed a plan: a run, or a saved version whose newest report counts."""
+
+    measurement = models.OneToOneField(Measurement, on_delete=models.CASCADE, related_name="backtest")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    scenario_version = models.ForeignKey(
+        ScenarioVersion, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(run__isnull=True) ^ Q(scenario_version__isnull=True), name="one_plan_of_a_measurement"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.measurement_id} after {self.run_id or self.scenario_version_id}"
 
 
 class IdempotencyKey(models.Model):

@@ -236,11 +236,13 @@ def _figure_row(run: Told, figure: Told, place: int) -> Row:
     label = f"{METRICS.get(figure['metric'], figure['metric'])}, {figure['statistic']}"
     inside = figure["inside"]
     result = Cell("inside", state="yes") if inside else Cell("outside", state="no", warn=True)
+    low, high = figure.get("measured_low"), figure.get("measured_high")
+    bucket = "" if low is None else f"in the bucket from {show(low)} to {show(high)}"
     return Row(
         (
             Cell(run["label"], note=run["load"] if place == 0 else ""),
             Cell(label, note=figure["unit"]),
-            Cell(show(figure["measured"])),
+            Cell(show(figure["measured"]), note=bucket),
             Cell(show(figure["predicted"])),
             Cell(between(figure["low"], figure["high"], show)),
             Cell(_pct(figure)),
@@ -368,6 +370,7 @@ def deployment_facts(deployment: Told) -> tuple[Fact, ...]:
     labels = {
         "tensor_parallel": "Tensor parallel",
         "pipeline_parallel": "Pipeline stages",
+        "replicas": "Replicas",
         "engine_version": "Engine version",
         "weight_dtype": "Weights",
         "kv_dtype": "KV cache",

@@ -71,6 +71,7 @@ urlpatterns: list[URLPattern] = [
     path("measurements/<uuid:measurement_id>/", measurements.detail, name="measurement"),
     path("measurements/<uuid:measurement_id>/delete/", measurements.delete, name="measurement-delete"),
     path("measurements/<uuid:measurement_id>/compare/", measurements.compare, name="measurement-compare"),
+    path("measurements/<uuid:measurement_id>/plan/", measurements.follow, name="measurement-plan"),
     path("measurements/<uuid:measurement_id>/calibrate/", measurements.calibrate, name="measurement-calibrate"),
     path("calibrations/<uuid:calibration_id>/", measurements.calibration, name="calibration"),
     path("calibrations/<uuid:calibration_id>/use/", measurements.use, name="calibration-use"),

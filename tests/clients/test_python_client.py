@@ -266,6 +266,8 @@ def test_every_operation_of_the_document_has_a_name(live_server: LiveServer, mon
     client.delete_measurement_upload(other["id"])
     assert client.measurement(measurement)["id"] == measurement
     assert client.compare_measurement(measurement)["state"] == "waiting"
+    assert client.name_plan(measurement, run_id=run.id)["plan"]["run_id"] == run.id
+    client.leave_plan(measurement)
     with contextlib.suppress(ApiError):  # a calibration may rest on it
         client.delete_measurement(measurement)
     hook = client.create_webhook("https://example.com/hook")

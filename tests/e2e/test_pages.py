@@ -92,8 +92,8 @@ NO_PAGES = {
     "member-remove", "member-password-link", "invitation-create", "invitation-revoke", "token-create",
     "token-revoke", "link-token-revoke", "account-name", "account-password", "team-new", "webhook-create",
     "webhook-ping", "webhook-pause", "webhook-enable", "webhook-delete",
-    "measurement-upload-forget", "measurement-delete", "measurement-compare", "measurement-calibrate",
-    "calibration-use",
+    "measurement-upload-forget", "measurement-delete", "measurement-compare", "measurement-plan",
+    "measurement-calibrate", "calibration-use",
     "run-line", "run-progress",  # parts of a page
 }  # fmt: skip
 """Addresses that are sent to, downloaded from, or parts of a page."""

@@ -302,6 +302,14 @@ class Client:
         """Sets it beside its prediction again; read it until it is ready."""
         return cast(kinds.MeasurementDetail, self._json("POST", f"/measurements/{measurement_id}/comparison"))
 
+    def name_plan(self, measurement_id: str, **plan: Any) -> kinds.MeasurementDetail:
+        """Says which plan the measured deployment followed: run_id, or scenario_id and number."""
+        return cast(kinds.MeasurementDetail, self._json("PUT", f"/measurements/{measurement_id}/plan", body=plan))
+
+    def leave_plan(self, measurement_id: str) -> None:
+        """It followed none."""
+        self._http.call("DELETE", f"/measurements/{measurement_id}/plan")
+
     def upload_measurement(self, name: str, data: bytes) -> kinds.Upload:
         """Sends a file in parts; look at `preview_measurement` and keep it with `confirm_measurement`."""
         return self._sent("/measurements/uploads", name, data)
@@ -318,9 +326,12 @@ class Client:
         """What the file holds."""
         return cast(kinds.MeasurementPreview, self._json("POST", f"/measurements/uploads/{upload_id}/preview"))
 
-    def confirm_measurement(self, upload_id: str, deployment: Mapping[str, Any]) -> kinds.MeasurementDetail:
-        """Keeps the file as measured on this deployment."""
+    def confirm_measurement(
+        self, upload_id: str, deployment: Mapping[str, Any], *, plan: Mapping[str, Any] | None = None
+    ) -> kinds.MeasurementDetail:
+        """Keeps the file as measured on this deployment; plan: {"run_id": …} that it followed."""
         path, body = f"/measurements/uploads/{upload_id}/confirm", {"deployment": dict(deployment)}
+        body |= {"plan": dict(plan)} if plan else {}
         return cast(kinds.MeasurementDetail, self._json("POST", path, body=body))
 
     def delete_measurement_upload(self, upload_id: str) -> None:

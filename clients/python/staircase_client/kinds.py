@@ -275,6 +275,9 @@ class MeasurementDetail(TypedDict):
     deployment: dict[str, Any]
     measurement: dict[str, Any]
     definitions: list[dict[str, Any]]
+    replicas: int
+    plan: PlanFollowed | None
+    backtest: dict[str, Any] | None
     comparison: dict[str, Any] | None
     failure: str
 
@@ -316,6 +319,16 @@ class Member(TypedDict):
     name: str
     role: Literal["owner", "editor", "viewer"]
     created_at: str
+
+
+class PlanFollowed(TypedDict):
+    """A plan as a measurement names it."""
+
+    run_id: str | None
+    scenario_id: str | None
+    number: int | None
+    link: str
+    report: str | None
 
 
 class ResultRow(TypedDict):

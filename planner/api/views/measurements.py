@@ -23,11 +23,12 @@ from planner.api.wire_measurements import (
     MeasurementDetail,
     MeasurementPreview,
     MeasurementSummary,
+    PlanFollowed,
+    PlanNamed,
 )
 from planner.datasets.comparing import comparison_again
 from planner.datasets.measurements import (
     MeasurementRefused,
-    measurement_confirm,
     measurement_delete,
     measurement_preview,
 )
@@ -36,7 +37,10 @@ from planner.datasets.selectors import measurement_get, measurements_of
 from planner.planning.errors import pointer
 from planner.planning.importers import ImportRefused
 from planner.planning.measurements import definitions_for
-from planner.teams.models import Scope
+from planner.reports.backtest import measured_backtest
+from planner.runs.backtests import Plan, PlanUnknown, backtest_set, measurement_keep, plan_get, plan_of
+from planner.runs.models import State
+from planner.teams.models import Scope, Team
 
 PATH = "/api/v1/measurements"
 
@@ -87,6 +91,26 @@ class MeasurementComparison(MeasurementItem):
         read_query(request, NoQuery)
         row = comparison_again(measurement=self.measurement(measurement_id), actor=self.caller.user)
         return answer(request, _detail(row), status=202)
+
+
+class MeasurementPlan(MeasurementItem):
+    """The plan that a measured deployment followed."""
+
+    scopes: ClassVar = {"PUT": Scope.WRITE, "DELETE": Scope.WRITE}
+    http_method_names = ["put", "delete"]
+
+    @extend_schema(**openapi.MEASUREMENT_PLAN)
+    def put(self, request: Request, measurement_id: UUID) -> HttpResponse:
+        read_query(request, NoQuery)
+        row, wanted = self.measurement(measurement_id), read_body(request, PlanNamed)
+        backtest_set(measurement=row, plan=_plan_named(self.caller.team, wanted), actor=self.caller.user)
+        return answer(request, _detail(self.measurement(measurement_id)))
+
+    @extend_schema(**openapi.MEASUREMENT_PLAN_LEFT)
+    def delete(self, request: Request, measurement_id: UUID) -> HttpResponse:
+        read_query(request, NoQuery)
+        backtest_set(measurement=self.measurement(measurement_id), plan=None, actor=self.caller.user)
+        return answer(request, _detail(self.measurement(measurement_id)))
 
 
 class MeasurementUploadList(UploadList):
@@ -153,8 +177,9 @@ class MeasurementUploadConfirm(OfUpload):
     def post(self, request: Request, upload_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
         upload, wanted = self.upload(upload_id), read_body(request, DeploymentRequest)
+        plan = _plan_named(self.caller.team, wanted.plan, "plan") if wanted.plan else None
         try:
-            kept = measurement_confirm(upload=upload, user=self.caller.user, deployment=wanted.deployment)
+            kept = measurement_keep(upload=upload, user=self.caller.user, deployment=wanted.deployment, plan=plan)
         except ImportRefused as refused:
             raise refused_file(refused.code, str(refused)) from None
         except MeasurementRefused as full:
@@ -165,6 +190,17 @@ class MeasurementUploadConfirm(OfUpload):
             raise ApiProblem(INVALID_BODY, detail, errors=faults) from None
         headers = {"Location": f"{PATH}/{kept.measurement.pk}"} if kept.is_new else {}
         return answer(request, _detail(kept.measurement), status=201 if kept.is_new else 200, headers=headers)
+
+
+def _plan_named(team: Team, wanted: PlanNamed, *place: str) -> Plan:
+    """The plan of the team that a body names. ApiProblem: there is none."""
+    try:
+        return plan_get(team, run_id=wanted.run_id, scenario_id=wanted.scenario_id, number=wanted.number)
+    except PlanUnknown as unknown:
+        name = "run_id" if wanted.run_id else "scenario_id"
+        given = str(wanted.run_id or wanted.scenario_id)
+        fault = Fault(code="unknown_id", pointer=pointer(*place, name), given=given, allowed="", detail=str(unknown))
+        raise ApiProblem(INVALID_BODY, str(unknown), errors=[fault]) from None
 
 
 def _measurement(row: Measurement) -> dict[str, Any]:
@@ -178,10 +214,26 @@ def _measurement(row: Measurement) -> dict[str, Any]:
     }
 
 
+def _plan(plan: Plan) -> PlanFollowed:
+    run, version = plan.report_run or plan.run, plan.version or (plan.run and plan.run.scenario_version)
+    of_version = f"/api/v1/scenarios/{version.scenario_id}/versions/{version.number}" if version else ""
+    return PlanFollowed(
+        run_id=run.pk if run else None,
+        scenario_id=version.scenario_id if version else None,
+        number=version.number if version else None,
+        link=f"/api/v1/runs/{run.pk}" if run else of_version,
+        report=f"/api/v1/runs/{run.pk}/report" if run and run.state == State.DONE else None,
+    )
+
+
 def _detail(row: Measurement) -> MeasurementDetail:
     metrics = {name for run in row.inspection["runs"] for name in run["latencies_ms"]}
+    plan = plan_of(row)
     return MeasurementDetail(
         **_measurement(row),
+        replicas=row.replicas,
+        plan=_plan(plan) if plan else None,
+        backtest=measured_backtest(row, plan),
         deployment=row.deployment,
         measurement=row.inspection,
         definitions=definitions_for(row.format, metrics | {"request_rps", "output_tokens_per_s"}),

@@ -27,12 +27,14 @@ from planner.api.wire import Fault, RunDetail, RunFailure, RunLinks, RunSummary,
 from planner.planning.errors import show
 from planner.reports.export_xlsx import report_xlsx
 from planner.reports.tables import TABLES, flat
+from planner.runs.backtests import measurements_after
 from planner.runs.models import FINAL_STATES, Run, State
 from planner.runs.selectors import runs_of
 from planner.runs.services import IdempotencyConflict, run_cancel, run_submit
 from planner.teams.models import Scope, Team
 
 POLL_AGAIN_S = 2
+MOST_MEASUREMENTS = 100
 _WHOLE_ONLY = Fault(
     code="not_with_format",
     pointer="?fields",
@@ -230,4 +232,7 @@ def _summary(run: Run) -> dict[str, Any]:
 
 
 def _detail(run: Run) -> RunDetail:
-    return RunDetail(**_summary(run), candidates=run.partial)
+    after = measurements_after(run).values_list("pk", flat=True)[:MOST_MEASUREMENTS] if run.state == State.DONE else ()
+    return RunDetail(
+        **_summary(run), candidates=run.partial, measurements=[f"/api/v1/measurements/{key}" for key in after]
+    )

@@ -45,7 +45,7 @@ ENGINE_SETTINGS = (
 
 
 class MeasuredDeployment(Part):
-    """One replica, as it ran. What is left out took the engine's default."""
+    """One replica, as it ran, and how many of them. What is left out took the engine's default."""
 
     model: ShortText = Field(description="Catalog id of the model, or the name of one of the team's own.")
     gpu: ShortText = Field(description="Accelerator: catalog id, or the name of one of the team's own.")
@@ -68,6 +68,12 @@ class MeasuredDeployment(Part):
     gpu_memory_utilization: Ratio | None = Field(None, description="Share of the device memory the engine may use.")
     enable_prefix_caching: bool | None = Field(None, description="Reuse KV blocks of equal prefixes.")
     enable_chunked_prefill: bool | None = Field(None, description="Split long prompts over steps.")
+    replicas: Annotated[int, Range(1, 1_024, "replicas")] | None = Field(
+        None, description="Replicas that the file counts together; left out: those of the plan it follows, else one."
+    )
+    counted_over_s: Annotated[float, Range(1.0, 40_000_000.0, "s")] | None = Field(
+        None, description="Seconds over which a text of /metrics counted, where it has no times."
+    )
 
 
 def read_deployment(

@@ -60,8 +60,9 @@ class Evidence:
 
 def fitted_figures(run: MeasuredRun) -> tuple[Figure, ...]:
     """Of a run: TPOT and TTFT; E2E or throughput where neither is known, as these follow from them."""
-    parts = tuple(figure for figure in run.figures if figure.metric in ("tpot", "ttft"))
-    return parts or tuple(figure for figure in run.figures if figure.metric in ("e2e", "throughput"))[:1]
+    middles = [figure for figure in run.figures if figure.is_middle]
+    parts = tuple(figure for figure in middles if figure.metric in ("tpot", "ttft"))
+    return parts or tuple(figure for figure in middles if figure.metric in ("e2e", "throughput"))[:1]
 
 
 def fit_factors(runs: Sequence[MeasuredRun]) -> tuple[Floats, Evidence]:

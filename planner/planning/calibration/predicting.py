@@ -32,10 +32,11 @@ class Predicted:
 
     @property
     def inside(self) -> bool | None:
-        """Whether the measured figure lies in the interval."""
+        """Whether the measured figure lies in the interval; of one known by its bucket alone, whether it may."""
         if self.low is None or self.high is None:
             return None
-        return self.low <= self.figure.measured <= self.high
+        least, most = (self.figure.measured if each is None else each for each in (self.figure.low, self.figure.high))
+        return self.low <= most and least <= self.high
 
     def as_dict(self) -> dict[str, Any]:
         figure = self.figure
@@ -45,6 +46,8 @@ class Predicted:
             "statistic": figure.statistic,
             "unit": UNIT[figure.metric],
             "measured": figure.measured,
+            "measured_low": figure.low,
+            "measured_high": figure.high,
             "predicted": self.predicted,
             "low": self.low,
             "high": self.high,
@@ -54,11 +57,11 @@ class Predicted:
 
 
 def compare_measurement(
-    measurement: Measurement, deployment: Deployment, stated: Iterable[Stated] = ()
+    measurement: Measurement, deployment: Deployment, stated: Iterable[Stated] = (), replicas: int = 1
 ) -> dict[str, Any]:
     """Every run of a file beside its prediction, as plain JSON. Never raises for what a file holds.
 
-    stated: calibrations that may match.
+    stated: calibrations that may match. replicas: of the deployment, which the file counts together.
 
     runs: [{place, label, load, figures, reason}], reason where nothing can be predicted; engine: what the engine said
     of itself beside the memory plan; outside: how many figures lie outside their interval.
@@ -69,8 +72,8 @@ def compare_measurement(
         label = run_name(run, place)
         row: dict[str, Any] = {"place": place, "label": label, "load": None, "figures": [], "reason": ""}
         try:
-            known = measured_run(run, measurement.format, deployment, label)
-            row["load"] = load_words(known)
+            known = measured_run(run, measurement.format, deployment, label, replicas)
+            row["load"] = load_words(known, replicas)
             row["figures"] = [each.as_dict() for each in predicted_figures(known)]
         except (NotKnown, Unusable) as problem:
             row["reason"] = _sentence(problem)
@@ -80,6 +83,7 @@ def compare_measurement(
     return {
         "runs": rows,
         "left_out": max(0, len(measurement.runs) - MOST_RUNS),
+        "replicas": replicas,
         "engine": engine_figures(measurement.server, deployment),
         "coverage": {"state": covered.state, "sentence": covered.sentence, "basis": covered.basis},
         "figures": len(figures),
@@ -87,14 +91,21 @@ def compare_measurement(
     }
 
 
-def load_words(run: MeasuredRun) -> str:
+def load_words(run: MeasuredRun, replicas: int = 1) -> str:
     """How the run's requests were sent."""
     load = run.setup.load
     lengths = f"{load.prompt_tokens:.0f} tokens in, {load.output_tokens:.0f} out"
+    if load.cached_prompt_ratio >= 0.005:
+        lengths += f", {100 * load.cached_prompt_ratio:.0f} % of prompts cached"
+    if replicas > 1:
+        lengths += f", over {replicas} replicas"
     if load.kind == "closed":
         return f"{load.in_flight} in flight, {lengths}"
     if load.kind == "burst":
         return f"{load.requests} at once, {lengths}"
+    if load.steps:
+        low, high = (pick(rps for _, rps in load.steps) for pick in (min, max))
+        return f"{load.rate_rps:.4g} requests/s, moving between {low:.3g} and {high:.3g}, {lengths}"
     return f"{load.rate_rps:.4g} requests/s, {lengths}"
 
 
@@ -118,6 +129,8 @@ def predicted_figures(run: MeasuredRun) -> list[Predicted]:
 
 def value_of(prediction: Prediction, figure: Figure) -> float | None:
     """The predicted figure of the same statistic; the mean stands for a median of E2E."""
+    if not figure.is_middle:
+        return prediction.percentiles_ms.get((figure.metric, figure.statistic))
     median = figure.statistic == "median"
     if figure.metric == "throughput":
         return prediction.throughput_tok_s

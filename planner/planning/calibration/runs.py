@@ -9,9 +9,10 @@ from typing import Any, Self
 
 from costmodel import Deployment
 from planner.planning.measurements import Run
+from planner.planning.measurements.rates import requests_in, thinned
 from planner.planning.validation.rows import MeasuredRow
 from planner.planning.validation.runs import Prediction, predict
-from planner.planning.validation.setups import LONGEST_TOKENS, LoadKind, RowLoad, RowSetup
+from planner.planning.validation.setups import LONGEST_TOKENS, Histogram, LoadKind, RowLoad, RowSetup
 
 MOST_REQUESTS = 4_000
 """A longer run is steady: its first requests tell the same."""
@@ -19,7 +20,11 @@ MOST_IN_FLIGHT = 20_000
 SLOWEST_RPS, FASTEST_RPS = 1e-4, 1e6
 AT_LIMIT = 0.9
 """Requests in flight above this share of the limit: the limit, not the rate, paced the run."""
-OF_SERVERS = ("prometheus_query",)
+MOST_REPLAYED = 30_000
+"""Of the hours of a server, for each replica: more are looked at in PARTS places."""
+PARTS = 48
+OF_SERVERS = ("prometheus_query", "prometheus_text")
+PERCENTILES = ("p90", "p95", "p99")
 METRICS = ("ttft", "tpot", "e2e")
 _STAMP = re.compile(r"[\d\-_:T. ]+")
 STATISTICS = (("mean", "mean"), ("p50", "median"))
@@ -31,11 +36,19 @@ class NotKnown(Exception):  # noqa: N818 - the name says what is the case
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured figure. metric: ttft, tpot, e2e (ms), throughput (output tokens/s). statistic: mean or median."""
+    """One measured figure. metric: ttft, tpot, e2e (ms), throughput (output tokens/s). statistic: mean, median, or a
+    percentile such as p95. low, high: between which it lies, where a histogram tells no more."""
 
     metric: str
     statistic: str
     measured: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def is_middle(self) -> bool:
+        """Whether it is of all requests: percentiles are shown and not fitted."""
+        return self.statistic in ("mean", "median")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +79,14 @@ class MeasuredRun:
 
     @property
     def in_flight(self) -> float:
-        """Requests in flight: the limit, all of them, or rate × latency."""
-        load = self.setup.load
+        """Requests in flight on a lane: the limit, all of them, or rate × latency, dealt evenly."""
+        load, lanes = self.setup.load, self.setup.lanes
         if load.kind == "closed":
-            return float(load.in_flight)
-        latency_ms = next((figure.measured for figure in self.figures if figure.metric == "e2e"), None)
+            return max(1.0, load.in_flight / lanes)
         if load.kind == "burst":
-            return float(load.requests)
-        return max(1.0, load.rate_rps * (latency_ms or 1e3) / 1e3)
+            return max(1.0, load.requests / lanes)
+        latency_ms = next((figure.measured for figure in self.figures if figure.metric == "e2e"), None)
+        return max(1.0, load.rate_rps * (latency_ms or 1e3) / 1e3 / lanes)
 
 
 def run_name(run: Run, place: int) -> str:
@@ -81,17 +94,17 @@ def run_name(run: Run, place: int) -> str:
     return run.label if run.label and not _STAMP.fullmatch(run.label) else f"run {place}"
 
 
-def measured_run(run: Run, format_key: str, deployment: Deployment, label: str) -> MeasuredRun:
-    """A run of a file on a deployment. Raises NotKnown."""
-    load = run_load(run, format_key)
+def measured_run(run: Run, format_key: str, deployment: Deployment, label: str, replicas: int = 1) -> MeasuredRun:
+    """A run of a file on so many replicas of a deployment, all of which it counts together. Raises NotKnown."""
+    load = run_load(run, format_key, replicas)
     figures = run_figures(run, load.kind)
     if not figures:
         raise NotKnown("The file gives neither latencies nor output tokens per second.")
-    lanes = deployment.parallelism.pp * deployment.parallelism.dp
+    lanes = deployment.parallelism.pp * deployment.parallelism.dp * replicas
     return MeasuredRun(label, RowSetup(blank_row(label), deployment, lanes, load), figures)
 
 
-def run_load(run: Run, format_key: str) -> RowLoad:
+def run_load(run: Run, format_key: str, replicas: int = 1) -> RowLoad:
     """How requests were sent. Raises NotKnown."""
     prompt, output = run.input_tokens_mean, run.output_tokens_mean
     if not prompt or not output or prompt < 1 or output < 1 or prompt + output > LONGEST_TOKENS:
@@ -99,16 +112,39 @@ def run_load(run: Run, format_key: str) -> RowLoad:
     if not run.completed:
         raise NotKnown("The file does not say how many requests were served.")
     kind, in_flight, rate_rps = _paced_by(run, format_key)
+    of_server = format_key in OF_SERVERS
+    steps = _replayed(run, replicas) if of_server and kind == "poisson" else ()
+    histograms = _histograms(run) if of_server else None
     return RowLoad(
         kind=kind,
-        requests=min(run.completed, max(MOST_REQUESTS, in_flight)),
+        requests=max(1, round(requests_in(steps))) if steps else min(run.completed, max(MOST_REQUESTS, in_flight)),
         in_flight=in_flight,
         rate_rps=rate_rps,
         prompt_tokens=prompt,
         output_tokens=output,
-        lengths="fixed",
-        cached_prompt_ratio=0.0,
+        lengths="histogram" if histograms else "fixed",
+        cached_prompt_ratio=(run.cached_prompt_ratio or 0.0) if of_server else 0.0,
+        served=not of_server,
+        steps=steps,
+        histograms=histograms,
     )
+
+
+def _replayed(run: Run, replicas: int) -> tuple[tuple[float, float], ...]:
+    """The rate as it moved; nothing where it is not known or was steady. Raises NotKnown."""
+    requests = requests_in(run.rate_steps)
+    if len(run.rate_steps) < 2 or requests < 1:
+        return ()
+    if max(rps for _, rps in run.rate_steps) > FASTEST_RPS:
+        raise NotKnown("Its counters jump by more requests than are simulated.")
+    return tuple(thinned(run.rate_steps, MOST_REPLAYED * replicas / requests, PARTS))
+
+
+def _histograms(run: Run) -> tuple[Histogram, Histogram] | None:
+    """Lengths of prompts and outputs, where the server counts both."""
+    found = [tuple((bound, count) for bound, count in run.lengths.get(side, ())) for side in ("input", "output")]
+    known = all(side and side[-1][1] > 0 and side[-1][0] < LONGEST_TOKENS for side in found)
+    return (found[0], found[1]) if known else None
 
 
 def _paced_by(run: Run, format_key: str) -> tuple[LoadKind, int, float]:
@@ -145,8 +181,14 @@ def run_figures(run: Run, kind: LoadKind) -> tuple[Figure, ...]:
         for key, statistic in STATISTICS:
             value = run.latency(metric, key)
             if value and value > 0 and math.isfinite(value) and (metric != "tpot" or (run.output_tokens_mean or 0) > 1):
-                found.append(Figure(metric, statistic, value))
+                found.append(Figure(metric, statistic, value, *run.bounds_ms.get(metric, {}).get(key, ())))
                 break
+        tails = PERCENTILES if run.lengths else ()  # of requests of equal length they would mean little
+        found += [
+            Figure(metric, key, value, *run.bounds_ms.get(metric, {}).get(key, ()))
+            for key in tails
+            if (value := run.latency(metric, key)) and (metric != "tpot" or (run.output_tokens_mean or 0) > 1)
+        ]
     if run.output_tokens_per_s and run.output_tokens_per_s > 0 and kind in ("closed", "burst"):
         found.append(Figure("throughput", "mean", run.output_tokens_per_s))
     return tuple(found)

@@ -45,6 +45,9 @@ class Run:
     chunks of a stream, which may carry several tokens. e2e: whole latency.
     offered_rps: None where not told, infinite where all requests were sent at once. input_tokens, output_tokens: totals
     of the completed requests. nominal_*: what the generator was asked for.
+    bounds_ms: metric -> statistic -> [low, high] where a histogram tells no more than its bucket. lengths: input and
+    output -> [[tokens, requests of at most so many], ...]. rate_steps: [[seconds, requests per second], ...], one after
+    the other, where the rate was sampled. cached_prompt_ratio: of the prompt tokens, as a prefix cache counts.
     """
 
     label: str = ""
@@ -67,6 +70,10 @@ class Run:
     output_tokens_per_s: float | None = None
     total_tokens_per_s: float | None = None
     latencies_ms: dict[str, dict[str, float]] = field(default_factory=dict)
+    bounds_ms: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    lengths: dict[str, list[list[float]]] = field(default_factory=dict)
+    rate_steps: list[list[float]] = field(default_factory=list)
+    cached_prompt_ratio: float | None = None
     notes: list[str] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
 

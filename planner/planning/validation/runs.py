@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from costmodel import Deployment, memory_plan, step_time_tables
 from planner.planning.scheduling import scheduling_fields
 from planner.planning.step_times import scaled, simulator_step_time
-from planner.planning.validation.setups import RowLoad, RowSetup
+from planner.planning.validation.setups import Histogram, RowLoad, RowSetup
 from planner.planning.validation.silicon import MeasuredSteps
 from planner.planning.validation.unusable import Unusable
 from simulator import (
@@ -49,6 +50,8 @@ class Prediction:
     tpot_ms: float | None
     tpot_median_ms: float | None
     e2e_s: float
+    percentiles_ms: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """(metric, p90 or p95 or p99) of ttft, tpot, e2e, where there are enough requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +125,22 @@ def draw_lengths(load: RowLoad, count: int) -> tuple[NDArray[np.int64], NDArray[
             prompts, outputs = (_chat_tokens(mean, count, rng) for mean in means)
             prompts = np.minimum(prompts, max(CHAT_PROMPT_CAP, round(means[0])))
             outputs = np.minimum(outputs, np.maximum(CHAT_TOTAL_CAP - prompts, round(means[1])))
+        case "histogram" if load.histograms is not None:
+            sides = zip(load.histograms, means, strict=True)
+            prompts, outputs = (_histogram_tokens(each, mean, count, rng) for each, mean in sides)
         case _:
             prompts, outputs = (np.full(count, max(1, round(mean)), np.int64) for mean in means)
     return prompts, outputs
+
+
+def _histogram_tokens(histogram: Histogram, mean: float, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Straight lines between the bounds of buckets, then stretched to the mean, which is known exactly."""
+    bounds, counts = np.array(((0.0, 0.0), *histogram)).T
+    counts = np.maximum.accumulate(counts)
+    drawn = np.interp(rng.random(count) * counts[-1], counts, bounds)
+    drawn *= mean / max(float(drawn.mean()), 1e-9)
+    tokens: NDArray[np.int64] = np.maximum(1, np.rint(drawn)).astype(np.int64)
+    return tokens
 
 
 def _chat_tokens(mean: float, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -206,7 +222,9 @@ def workload(load: RowLoad, share: Share, prompts: NDArray[np.int64], outputs: N
     """One lane's requests: all at once, a closed loop, or at its part of the rate."""
     count = share.requests
     rng = np.random.default_rng(SEED + 1)
-    if load.kind == "poisson":
+    if load.steps:
+        arrivals = moving_arrivals_ps(load.steps, count, rng)
+    elif load.kind == "poisson":
         arrivals = poisson_arrivals_ps(load.rate_rps / share.lanes, count, rng)
     elif load.kind == "constant":
         arrivals = constant_arrivals_ps(load.rate_rps / share.lanes, count)
@@ -223,6 +241,15 @@ def workload(load: RowLoad, share: Share, prompts: NDArray[np.int64], outputs: N
     )
 
 
+def moving_arrivals_ps(steps: Sequence[tuple[float, float]], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """So many arrivals of a Poisson process with this rate: given their number, they lie apart from each other."""
+    seconds = np.concatenate(((0.0,), np.cumsum([each for each, _ in steps])))
+    expected = np.concatenate(((0.0,), np.cumsum([each * rps for each, rps in steps])))
+    times_s = np.interp(np.sort(rng.random(count)) * expected[-1], expected, seconds)
+    arrival_ps: NDArray[np.int64] = np.rint(times_s * PS_PER_S).astype(np.int64)
+    return arrival_ps
+
+
 def _measure(log: EventLog, lanes: int) -> Prediction:
     done = log.outcome == FINISHED
     if not done.any() or not bool(done.all()):
@@ -236,4 +263,15 @@ def _measure(log: EventLog, lanes: int) -> Prediction:
         tpot_ms=float(several.mean()) if several.size else None,
         tpot_median_ms=float(np.median(several)) if several.size else None,
         e2e_s=float(e2e_ms(log).mean()) / 1e3,
+        percentiles_ms=_percentiles_ms({"ttft": first, "tpot": several, "e2e": e2e_ms(log)}),
     )
+
+
+def _percentiles_ms(latencies_ms: Mapping[str, NDArray[np.float64]]) -> dict[tuple[str, str], float]:
+    """Nearest-rank, none from fewer requests than it needs."""
+    return {
+        (metric, f"p{percent}"): float(np.percentile(values, percent, method="inverted_cdf"))
+        for metric, values in latencies_ms.items()
+        for percent in (90, 95, 99)
+        if values.size * (100 - percent) >= 500
+    }

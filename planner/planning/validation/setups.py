@@ -21,7 +21,8 @@ from planner.planning.validation.unusable import Unusable
 
 LoadKind = Literal["closed", "burst", "poisson", "constant", "static"]
 OPEN_LOADS: frozenset[LoadKind] = frozenset({"poisson", "constant"})
-LengthKind = Literal["fixed", "uniform_80_100", "chat"]
+LengthKind = Literal["fixed", "uniform_80_100", "chat", "histogram"]
+Histogram = tuple[tuple[float, float], ...]
 
 ENGINES = {
     "vLLM": "vllm",
@@ -59,7 +60,9 @@ MOST_BUDGET_TOKENS = 1_000_000
 class RowLoad:
     """The requests of a run: `in_flight` bounds a closed loop, `rate_rps` paces an open one, over all GPUs.
 
-    `served`: they came over HTTP, not from a benchmark inside the process.
+    `served`: they came over HTTP, not from a benchmark inside the process. `steps`: (seconds, requests per second) one
+    after the other, over all GPUs, where the rate moved; `requests` is what they bring. `histograms`: of prompts and
+    outputs, (tokens, requests of at most so many), for `lengths` "histogram".
     """
 
     kind: LoadKind
@@ -71,6 +74,8 @@ class RowLoad:
     lengths: LengthKind
     cached_prompt_ratio: float
     served: bool = True
+    steps: tuple[tuple[float, float], ...] = ()
+    histograms: tuple[Histogram, Histogram] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from planner.datasets.comparing import comparison_again
 from planner.datasets.jobs import JobState
 from planner.datasets.measurements import (
     MeasurementRefused,
-    measurement_confirm,
     measurement_delete,
     measurement_preview,
 )
@@ -34,7 +33,19 @@ from planner.datasets.selectors import (
 from planner.datasets.services import UploadRefused, upload_delete
 from planner.planning.importers import ImportRefused
 from planner.planning.measurements import definitions_for
+from planner.reports.backtest import measured_backtest
+from planner.runs.backtests import (
+    Plan,
+    PlanUnknown,
+    backtest_set,
+    measurement_keep,
+    plan_get,
+    plan_of,
+    planned_replica,
+    recent_plans,
+)
 from planner.web.access import Visit, for_team, must_edit, page
+from planner.web.backtest_view import followed_table, littles_sentence, targets_table
 from planner.web.listing import paged
 from planner.web.measurement_forms import DeploymentForm
 from planner.web.measurement_view import calibration_view, comparison_table, deployment_facts, read_view
@@ -42,6 +53,7 @@ from planner.web.views.traces import no_file, stored
 
 SECTION = {"section": "measurements"}
 CALIBRATIONS_SHOWN = 20
+PLANS_SHOWN = 100
 
 
 @require_GET
@@ -83,11 +95,14 @@ def new(request: HttpRequest, visit: Visit) -> HttpResponse:
     if told["known"]:
         upload_delete(upload=kept, user=visit.user)
         return redirect(f"{reverse('measurement', args=[told['known']])}?again=1{visit.team_and}")
-    return redirect("measurement-upload", upload_id=kept.pk)
+    plan = _plan_chosen(visit, request.GET.get("plan", ""))
+    chosen = f"?plan={plan.run.pk}" if plan and plan.run else ""
+    return redirect(f"{reverse('measurement-upload', args=[kept.pk])}{chosen}")
 
 
 def _choose(request: HttpRequest, visit: Visit, refused: str = "") -> HttpResponse:
-    context = {"refused": refused, **SECTION}
+    plan = _plan_chosen(visit, request.GET.get("plan", ""))
+    context = {"refused": refused, "plan_run": plan and plan.run, **SECTION}
     return page(request, "pages/measurement_new.html", visit, context, status=422 if refused else 200)
 
 
@@ -102,10 +117,14 @@ def upload(request: HttpRequest, visit: Visit, upload_id: uuid.UUID) -> HttpResp
     except ImportRefused as refused:  # stored over the API: nothing was looked at then
         upload_delete(upload=row, user=visit.user)
         return _choose(request, visit, str(refused))
-    form = DeploymentForm(request.POST) if request.method == "POST" else DeploymentForm(initial=told["says"])
+    plan = _plan_chosen(visit, request.POST.get("plan", "") or request.GET.get("plan", ""))
+    plans = list(recent_plans(visit.team, PLANS_SHOWN))
+    planned = planned_replica(plan)
+    initial = {**planned, **told["says"], "plan": str(plan.run.pk) if plan and plan.run else ""}
+    form = DeploymentForm(request.POST if request.method == "POST" else None, initial=initial, plans=plans)
     if request.method == "POST" and form.is_valid():
         try:
-            kept = measurement_confirm(upload=row, user=visit.user, deployment=form.said())
+            kept = measurement_keep(upload=row, user=visit.user, deployment=form.said(), plan=plan)
         except planning.ScenarioInvalid as invalid:
             form.show_errors(invalid)
         except MeasurementRefused as full:
@@ -140,10 +159,22 @@ def detail(request: HttpRequest, visit: Visit, measurement_id: uuid.UUID) -> Htt
     """One measurement: what was read, beside what was predicted."""
     row = _measurement_of(visit, measurement_id)
     metrics = {name for run in row.inspection["runs"] for name in run["latencies_ms"]}
+    plan = plan_of(row)
+    told = measured_backtest(row, plan)
     context = {
         "row": row,
+        "plans": recent_plans(visit.team, PLANS_SHOWN) if visit.may_edit else (),
+        "plan_run": plan and plan.report_run,
+        "plan_version": plan and (plan.version or (plan.run and plan.run.scenario_version)),
+        "backtest": told
+        and {
+            "told": told,
+            "targets": targets_table(told),
+            "followed": followed_table(told),
+            "littles": littles_sentence(told),
+        },
         "view": read_view(row.inspection, definitions_for(row.format, metrics)),
-        "facts": deployment_facts(row.deployment),
+        "facts": deployment_facts({**row.deployment, "replicas": row.replicas}),
         "comparison": row.comparison,
         "beside": comparison_table(row.comparison) if row.comparison else None,
         "waiting": row.state == JobState.WAITING,
@@ -170,6 +201,26 @@ def compare(request: HttpRequest, visit: Visit, measurement_id: uuid.UUID) -> Ht
     must_edit(visit)
     row = comparison_again(measurement=_measurement_of(visit, measurement_id), actor=visit.user)
     return redirect("measurement", measurement_id=row.pk)
+
+
+@require_POST
+@for_team
+def follow(request: HttpRequest, visit: Visit, measurement_id: uuid.UUID) -> HttpResponse:
+    """Say which plan the measured deployment followed, or that it was none."""
+    must_edit(visit)
+    row, chosen = _measurement_of(visit, measurement_id), request.POST.get("plan", "")
+    plan = _plan_chosen(visit, chosen)
+    if plan is not None or not chosen:
+        backtest_set(measurement=row, plan=plan, actor=visit.user)
+    return redirect("measurement", measurement_id=row.pk)
+
+
+def _plan_chosen(visit: Visit, chosen: str) -> Plan | None:
+    """The run of the team that a page names; None for nothing, and for what the team does not have."""
+    try:
+        return plan_get(visit.team, run_id=uuid.UUID(chosen))
+    except (PlanUnknown, ValueError):
+        return None
 
 
 @require_POST

@@ -18,10 +18,13 @@ from planner.reports.sections import groups_of
 from planner.reports.sheet import sheet_view
 from planner.reports.tables import LABELS, TABLES
 from planner.reports.view import report_view, summary
+from planner.runs.backtests import measurements_after
 from planner.runs.models import Run
 from planner.runs.selectors import run_report_bytes
 from planner.web.access import Visit, for_team, page, run_of
 from planner.web.what_if import sliders_of
+
+MEASUREMENTS_SHOWN = 5
 
 
 @require_GET
@@ -41,6 +44,7 @@ def report(request: HttpRequest, visit: Visit, run_id: uuid.UUID) -> HttpRespons
         "sliders": sliders,
         "moved_prices": moved_prices(content, timezone.now().date()),
         "tables": LABELS.items(),
+        "measured": measurements_after(run)[:MEASUREMENTS_SHOWN],
     }
     return page(request, "pages/report.html", visit, _frame(run) | context)
 

@@ -139,6 +139,8 @@ ENDPOINTS = [
     Endpoint("GET", "/measurements/{measurement}", "read", 200),
     Endpoint("DELETE", "/measurements/{measurement}", "write", 204),
     Endpoint("POST", "/measurements/{measurement}/comparison", "write", 202),
+    Endpoint("PUT", "/measurements/{measurement}/plan", "write", 200, lambda things: {"run_id": str(things["run"])}),
+    Endpoint("DELETE", "/measurements/{measurement}/plan", "write", 200),
     Endpoint("GET", "/measurements/uploads", "read", 200),
     Endpoint("POST", "/measurements/uploads", "write", 201, {"name": "A file"}),
     Endpoint("GET", "/measurements/uploads/{file}", "read", 200),
