@@ -1,9 +1,12 @@
-"""Exact amounts: how numbers become exact, how dollars are rounded so that lines still add up, and what is unpriced."""
+"""Exact amounts: how numbers become exact, how dollars are rounded so that lines still add up, and what is unpriced.
+
+Money is rounded half up, away from zero, everywhere: as invoices, spreadsheets and browsers do.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 Number = int | float | Decimal | Fraction
@@ -44,8 +47,13 @@ def to_decimal(value: Number) -> Decimal:
 
 
 def to_cents(usd: Decimal) -> Decimal:
-    """One amount rounded to the cent, half to even."""
-    return usd.quantize(CENT, rounding=ROUND_HALF_EVEN)
+    """One amount rounded to the cent, half up."""
+    return rounded(usd, 2)
+
+
+def rounded(amount: Decimal, digits: int) -> Decimal:
+    """To so many decimals, half up: 3.945 -> 3.95, -3.945 -> -3.95."""
+    return amount.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
 
 
 def split_to_cents(amounts_usd: Sequence[Decimal]) -> tuple[Decimal, ...]:

@@ -3,7 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planner.reports.numbers import milliseconds, number, percent, requests_per_s, significant, tidy, tokens, unit_price
+from planner.reports.numbers import (
+    milliseconds,
+    number,
+    percent,
+    plain_decimal,
+    requests_per_s,
+    significant,
+    tidy,
+    tokens,
+    unit_price,
+)
 from planner.reports.numbers import usd as usd_text
 from planner.reports.parts import How
 
@@ -175,6 +185,7 @@ def blended_how(report: Report) -> How | None:
     if not month or not used:
         return None
     steps = (
+        *_month(report),
         (
             "Tokens of a month, in and out",
             f"{tokens(used['input'])} + {tokens(used['output'])} = {tokens(used['total'])}",
@@ -186,6 +197,36 @@ def blended_how(report: Report) -> How | None:
         ),
     )
     return How("how-blended", "Cost of a million tokens", steps)
+
+
+def _month(report: Report) -> tuple[tuple[str, str], ...]:
+    """From the rate to the month. The lengths are those of the requests that are drawn, whole tokens within the longest
+    context, so that their means lie a little off those that were entered."""
+    load, billing = report.get("load") or {}, report["provenance"]["scenario"].get("billing") or {}
+    mean_rps, hours = load.get("mean_rps"), billing.get("hours_per_month")
+    prompt, output = load.get("prompt_tokens_mean"), load.get("output_tokens_mean")
+    if not mean_rps or not hours or not prompt or not output:
+        return ()
+    requests = mean_rps * 3600 * hours
+    steps = [
+        (
+            "Requests of a month",
+            f"{significant(mean_rps, 5)} req/s × {number(3600)} s × {plain_decimal(hours)} h = {tokens(requests)}",
+        ),
+        (
+            "Mean lengths of the requests as drawn: whole tokens, none beyond the longest context",
+            f"{significant(prompt, 6)} in, {significant(output, 6)} out",
+        ),
+        (
+            "Requests × mean lengths",
+            f"{tokens(requests * prompt)} in, {tokens(requests * output)} out",
+        ),
+    ]
+    if batch := report.get("batch"):
+        waiting = batch["requests_per_month"]
+        lengths = f"{number(batch['prompt_tokens_mean'])} in, {number(batch['output_tokens_mean'])} out"
+        steps.append(("Requests with a deadline, besides", f"{tokens(waiting)} of {lengths}"))
+    return tuple(steps)
 
 
 def memory_hows(plan: Mapping[str, Any]) -> dict[str, How]:

@@ -25,6 +25,8 @@ CSP_LISTENER = """
 document.addEventListener("securitypolicyviolation", (event) =>
   console.error("CSP violation: " + event.violatedDirective + " " + event.blockedURI));
 """
+
+
 def _missing(reason: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(reason)

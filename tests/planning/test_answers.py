@@ -11,7 +11,7 @@ from planner.planning import catalog_listing, estimate_scenario, parse_scenario,
 from planner.planning.report.names import candidate_name, gpus_name
 from planner.planning.report.plain import plain, usd
 from planner.planning.report.text import text_report
-from planner.planning.report.verdict import money, money_range
+from planner.planning.report.verdict import money, money_range, price
 from tests.planning.scenarios import changed
 
 
@@ -147,3 +147,19 @@ def test_an_api_that_is_withdrawn_is_left_out_and_named():
     assert gone in answer["verdict"]["detail"]
     none = plan(parse_scenario(changed("slo", {"tpot_p95_ms": 1}, document)))
     assert none["verdict"]["detail"].endswith(gone)
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"), [("3.945", "$3.95"), ("2.675", "$2.68"), ("0.104", "$0.10"), ("0.0125", "$0.013")]
+)
+def test_prices_round_half_up_as_they_are_written(usd: str, text: str) -> None:
+    assert price(Decimal(usd)) == text
+
+
+def test_amounts_of_a_sentence_round_half_up() -> None:
+    assert [money(Decimal(usd)) for usd in ("0.125", "812.5", "10050", "1005000")] == [
+        "$0.13",
+        "$813",
+        "$10.1k",
+        "$1.01M",
+    ]

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 import math
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from costmodel.pricing.money import rounded, to_cents
+
 SIGNIFICANT_DIGITS = 6
-CENT = Decimal("0.01")
-MTOK_PLACES = Decimal("0.0001")
+MTOK_DIGITS = 4
 
 
 def usd(amount: Decimal | Fraction | float) -> Decimal:
     """An amount of money to the cent."""
-    return _decimal(amount).quantize(CENT, rounding=ROUND_HALF_EVEN)
+    return to_cents(_decimal(amount))
 
 
 def usd_per_mtok(amount: Decimal | Fraction | float | None) -> Decimal | None:
     """A price per million tokens to four decimals."""
-    return None if amount is None else _decimal(amount).quantize(MTOK_PLACES, rounding=ROUND_HALF_EVEN)
+    return None if amount is None else rounded(_decimal(amount), MTOK_DIGITS)
 
 
 def _decimal(amount: Decimal | Fraction | float) -> Decimal:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from costmodel.pricing.money import to_cents, to_decimal
+from costmodel.pricing.money import rounded, to_cents, to_decimal
 from planner.planning.money.bills import FleetBill, Hosted
 from planner.planning.money.further import Further
 from planner.planning.money.hybrid import Split
@@ -14,6 +14,7 @@ from planner.planning.report.names import (
     amount,
     api_model_name,
     counted,
+    exact_usd,
     gpu_name,
     gpus_name,
     hosted_name,
@@ -158,7 +159,7 @@ def _share(ratio: float) -> str:
 
 def _split_prices(split: Split, best: Candidate) -> str:
     low, high = split.cheapest_from, split.cheapest_to
-    counts = f"{price(best.gpu.price.usd_per_gpu_hour)} is counted"
+    counts = f"{_counted_price(best)} is counted"
     if high is None:
         return f"The split costs {money(to_decimal(split.usd))} a month."
     where = f"below {price(high)}" if low <= 0 else f"between {price(low)} and {price(high)}"
@@ -169,14 +170,14 @@ def _split_prices(split: Split, best: Candidate) -> str:
 
 def money(amount: Decimal) -> str:
     """$0.04, $812, $9.5k, $1.23M: as a sentence needs it."""
-    value = abs(float(amount))
-    if 0 < value < 0.995:
-        return "less than a cent" if value < 0.005 else f"${value:.2f}"
+    value = abs(amount)
+    if 0 < value < Decimal("0.995"):
+        return "less than a cent" if value < Decimal("0.005") else f"${rounded(value, 2)}"
     if value >= 999_500:
-        return f"${value / 1e6:,.2f}M"
+        return f"${rounded(value / 1_000_000, 2):,}M"
     if value >= 9_995:
-        return f"${value / 1e3:,.1f}k"
-    return f"${value:,.0f}"
+        return f"${rounded(value / 1_000, 1):,}k"
+    return f"${rounded(value, 0):,}"
 
 
 def with_detail(said: dict[str, Any], *sentences: str) -> dict[str, Any]:
@@ -196,7 +197,12 @@ def withdrawn_sentence(hosted: Sequence[Hosted]) -> str:
 def price(usd_per_hour: Decimal) -> str:
     """$2.28; small prices to two significant digits, as $0.00 would be another answer."""
     value = float(usd_per_hour)
-    return f"${value:.2f}" if value >= 0.1 or value == 0 else f"${Decimal(f'{value:.1e}'):f}"
+    return f"${rounded(usd_per_hour, 2)}" if value >= 0.1 or value == 0 else f"${Decimal(f'{value:.1e}'):f}"
+
+
+def _counted_price(best: Candidate) -> str:
+    """$3.945: the price that was counted with all its digits, at most four, as its source has it."""
+    return exact_usd(rounded(best.gpu.price.usd_per_gpu_hour, 4))
 
 
 def money_range(low: Decimal, high: Decimal) -> str:
@@ -205,8 +211,8 @@ def money_range(low: Decimal, high: Decimal) -> str:
     if ends[1] < 9_995 or ends[0] * 100 < ends[1]:
         return f"{money(low)} to {money(high)}"
     if ends[1] >= 999_500:
-        return f"${abs(low) / 1_000_000:,.2f}M to ${abs(high) / 1_000_000:,.2f}M"
-    return f"${abs(low) / 1_000:,.1f}k to ${abs(high) / 1_000:,.1f}k"
+        return f"${rounded(abs(low) / 1_000_000, 2):,}M to ${rounded(abs(high) / 1_000_000, 2):,}M"
+    return f"${rounded(abs(low) / 1_000, 1):,}k to ${rounded(abs(high) / 1_000, 1):,}k"
 
 
 def _sentence(choice: str, hosting: str, api: Hosted, saving: Decimal, low: Decimal, high: Decimal) -> str:
@@ -249,7 +255,7 @@ def _api_detail(best: Candidate, flip: Decimal | None, choice: str, api: Hosted)
     if flip <= 0:
         return f"{detail} No GPU price would make self-hosting cheaper: its further lines alone cost more."
     change = "Self-hosting would be cheaper below" if choice == "api" else "Self-hosting stays cheaper up to"
-    return f"{detail} {change} {price(flip)} per GPU-hour; {price(best.gpu.price.usd_per_gpu_hour)} is counted."
+    return f"{detail} {change} {price(flip)} per GPU-hour; {_counted_price(best)} is counted."
 
 
 def _spread(low: Decimal, high: Decimal, mid: Decimal) -> str:

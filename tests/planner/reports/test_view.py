@@ -4,8 +4,10 @@ from typing import Any
 import pytest
 
 from planner.reports import names
+from planner.reports.computed import blended_how
 from planner.reports.evidence import old_prices
 from planner.reports.export_xlsx import report_xlsx
+from planner.reports.numbers import tokens
 from planner.reports.parts import Table
 from planner.reports.sheet import sheet_view
 from planner.reports.view import report_view, summary
@@ -200,3 +202,15 @@ def test_a_split_that_is_the_verdict_is_on_the_page_the_sheet_and_in_the_workboo
     facts = {fact.label: fact.note for fact in sheet_view(report, TODAY).rests_on}
     assert facts["GPU price"].startswith("the split is cheapest ")
     assert report_xlsx(report)
+
+
+def test_tokens_of_the_month_follow_from_the_rate_and_the_lengths_as_drawn() -> None:
+    report = example()
+    how = blended_how(report)
+    assert how is not None
+    load, used = report["load"], report["cost"]["monthly_tokens"]
+    steps = dict(how.steps)
+    assert "1,154.70 in, 211.126 out" in steps.values()
+    month = load["mean_rps"] * 3600 * 730
+    assert month * (load["prompt_tokens_mean"] + load["output_tokens_mean"]) == pytest.approx(used["total"], rel=1e-5)
+    assert steps["Requests × mean lengths"] == f"{tokens(used['input'])} in, {tokens(used['output'])} out"
