@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -35,6 +35,17 @@ class ApiTraffic:
     cached_read_tokens: NDArray[np.int64]
     cached_write_tokens: NDArray[np.int64]
     requests_per_month: Fraction
+    hour_writes: bool = False
+    """Whether what is written is kept for an hour, at that rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class BillPart:
+    """Traffic at the rates of one card; its lines end with the label, where it has one."""
+
+    card: RateCard
+    traffic: ApiTraffic
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +65,8 @@ class ApiBillLine:
 class ApiBill:
     """The month's bill. Lines are in cents and add up to `usd_per_month`; the exact sum stands beside it.
 
+    `usd_per_request` is what one request more costs beyond the minimum; `minimum_usd` is billed where the requests come
+    to less.
     `usd_per_mtok_blended` is the bill over all tokens in and out, None without tokens.
     """
 
@@ -65,6 +78,7 @@ class ApiBill:
     usd_per_request: Fraction
     tokens_per_month: int
     usd_per_mtok_blended: Decimal | None
+    minimum_usd: Decimal = Decimal(0)
 
 
 def api_traffic(
@@ -74,6 +88,7 @@ def api_traffic(
     requests_per_month: Number,
     cached_read_tokens: ArrayLike = 0,
     cached_write_tokens: ArrayLike = 0,
+    hour_writes: bool = False,
 ) -> ApiTraffic:
     """Traffic from per-request token counts (1-D, one length; a scalar cached count holds for every request).
 
@@ -93,7 +108,7 @@ def api_traffic(
     requests = exact(requests_per_month)
     if requests < 0:
         raise ValueError(f"requests_per_month cannot be negative: {requests_per_month}")
-    return ApiTraffic(prompt, output, read, written, requests)
+    return ApiTraffic(prompt, output, read, written, requests, hour_writes)
 
 
 def api_bill(price: ApiPrice, traffic: ApiTraffic, *, batch: bool = False) -> ApiBill:
@@ -109,13 +124,19 @@ def api_bill(price: ApiPrice, traffic: ApiTraffic, *, batch: bool = False) -> Ap
             detail="no batch price is listed",
             needed="Use the standard price",
         )
-    scale = traffic.requests_per_month / traffic.prompt_tokens.size
+    return bill_of(price, [BillPart(card, traffic)])
+
+
+def bill_of(price: ApiPrice, parts: Sequence[BillPart]) -> ApiBill:
+    """One bill of traffic that is billed at several cards, such as those of the hours of a day."""
     counted = [
-        (label, kind, threshold, round(sampled * scale), rate)
-        for label, kind, threshold, sampled, rate in _sampled_lines(card, traffic)
+        (_labelled(label, part.label), kind, threshold, round(sampled * _scale(part.traffic)), rate)
+        for part in parts
+        for label, kind, threshold, sampled, rate in _sampled_lines(part.card, part.traffic)
     ]
     amounts = [tokens * rate / MTOK for *_, tokens, rate in counted]
-    fee = _request_fee(price, traffic)
+    requests = sum((part.traffic.requests_per_month for part in parts), Fraction(0))
+    fee = round(requests) * price.usd_per_1k_requests / 1000
     total = sum(amounts, fee)
     cents = split_to_cents([*amounts, fee])
     lines = [
@@ -123,18 +144,38 @@ def api_bill(price: ApiPrice, traffic: ApiTraffic, *, batch: bool = False) -> Ap
         for (label, kind, threshold, tokens, rate), usd in zip(counted, cents, strict=False)
     ]
     if price.usd_per_1k_requests:
-        requests = round(traffic.requests_per_month)
-        lines.append(ApiBillLine("Requests", None, None, requests, price.usd_per_1k_requests * 1000, cents[-1]))
+        lines.append(ApiBillLine("Requests", None, None, round(requests), price.usd_per_1k_requests * 1000, cents[-1]))
     tokens_per_month = sum(line.tokens for line in lines if line.kind is not None)
+    each = [_usd_per_request(part.card, price, part.traffic) for part in parts]
+    weights = [part.traffic.requests_per_month for part in parts] if requests else [Fraction(1)] * len(parts)
     return ApiBill(
         provider=price.provider,
         model=price.model,
         lines=tuple(lines),
         usd_per_month=to_cents(total),
         exact_usd_per_month=total,
-        usd_per_request=_usd_per_request(card, price, traffic),
+        usd_per_request=sum((usd * weight for usd, weight in zip(each, weights, strict=True)), Fraction(0))
+        / sum(weights),
         tokens_per_month=tokens_per_month,
         usd_per_mtok_blended=total * MTOK / tokens_per_month if tokens_per_month else None,
+    )
+
+
+def with_minimum(bill: ApiBill, minimum_usd: Decimal) -> ApiBill:
+    """The bill of an agreement under which a month costs at least so much; what is missing is a line of its own."""
+    missing = minimum_usd - bill.exact_usd_per_month
+    if missing <= 0:
+        return replace(bill, minimum_usd=minimum_usd)
+    line = ApiBillLine(
+        "Up to the monthly minimum", None, None, 0, Decimal(0), to_cents(minimum_usd) - bill.usd_per_month
+    )
+    return replace(
+        bill,
+        lines=(*bill.lines, line),
+        usd_per_month=to_cents(minimum_usd),
+        exact_usd_per_month=minimum_usd,
+        usd_per_mtok_blended=minimum_usd * MTOK / bill.tokens_per_month if bill.tokens_per_month else None,
+        minimum_usd=minimum_usd,
     )
 
 
@@ -164,7 +205,7 @@ def _sampled_lines(card: RateCard, traffic: ApiTraffic) -> Iterator[tuple[str, T
     columns: dict[TokenKind, NDArray[np.int64]] = {
         "input": uncached,
         "cached_read": traffic.cached_read_tokens,
-        "cached_write": traffic.cached_write_tokens,
+        "cached_write_1h" if traffic.hour_writes else "cached_write": traffic.cached_write_tokens,
         "output": traffic.output_tokens,
     }
     for index, rates in enumerate([card.rates, *(tier.rates for tier in card.tiers)]):
@@ -181,8 +222,13 @@ def _usd_per_request(card: RateCard, price: ApiPrice, traffic: ApiTraffic) -> Fr
     return sampled_usd / MTOK / traffic.prompt_tokens.size + Fraction(price.usd_per_1k_requests) / 1000
 
 
-def _request_fee(price: ApiPrice, traffic: ApiTraffic) -> Decimal:
-    return round(traffic.requests_per_month) * price.usd_per_1k_requests / 1000
+def _scale(traffic: ApiTraffic) -> Fraction:
+    """Requests of the month for each one of the sample."""
+    return traffic.requests_per_month / traffic.prompt_tokens.size
+
+
+def _labelled(label: str, part: str) -> str:
+    return f"{label}, {part}" if part else label
 
 
 def _label(kind: TokenKind, threshold: int | None, rates: TokenRates) -> str:

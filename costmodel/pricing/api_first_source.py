@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 RELEASE_MONTHS = {"0.2.3": "2026-11"}
 PRICED_HOUR_UTC = 12
-BATCH = {"processing": "batch"}
 COUNTED_APART = {"output_reasoning_mtok": "reasoning tokens", "output_citation_mtok": "citation tokens"}
 
 
@@ -29,6 +28,9 @@ class DatedRates:
     batch: RateCard | None
     usd_per_1k_requests: Decimal
     notes: tuple[str, ...]
+    flex: RateCard | None = None
+    priority: RateCard | None = None
+    half_hours: tuple[RateCard, ...] = ()
 
 
 @lru_cache(maxsize=1)
@@ -53,13 +55,39 @@ def dated_rates(model: ModelInfo, priced_at: date) -> DatedRates | None:
     standard = _card(price)
     if standard is None:
         return None
-    batch = _card(model.get_prices(noon, BATCH))
     return DatedRates(
         standard=standard,
-        batch=None if batch == standard else batch,  # a context that matches no variant answers the standard price
+        batch=_variant(model, noon, ("processing", "batch"), standard),
+        flex=_variant(model, noon, ("service_tier", "flex"), standard),
+        priority=_variant(model, noon, ("service_tier", "priority"), standard),
+        half_hours=_half_hours(model, priced_at),
         usd_per_1k_requests=_base(price.requests_kcount) or Decimal(0),
         notes=(*_time_of_day_notes(model, priced_at, standard), *_schedule_notes(model, priced_at), *_uncounted(price)),
     )
+
+
+def _variant(model: ModelInfo, when: datetime, context: tuple[str, str], standard: RateCard) -> RateCard | None:
+    """Rates of another way of processing; None where none are listed: the package then answers the standard ones."""
+    card = _card(model.get_prices(when, dict([context])))
+    return None if card == standard else card
+
+
+def _half_hours(model: ModelInfo, priced_at: date) -> tuple[RateCard, ...]:
+    """The 48 cards of the day, in the middle of each half hour; empty where one holds all day."""
+    if not _by_time_of_day(model):
+        return ()
+    times = (time(half // 2, 15 + 30 * (half % 2), tzinfo=UTC) for half in range(48))
+    cards = [_card(model.get_prices(datetime.combine(priced_at, at))) for at in times]
+    known = tuple(card for card in cards if card is not None)
+    return known if len(known) == len(cards) and len(set(known)) > 1 else ()
+
+
+def _by_time_of_day(model: ModelInfo) -> bool:
+    from genai_prices.types import ModelPrice, TimeOfDateConstraint
+
+    if isinstance(model.prices, ModelPrice):
+        return False
+    return any(isinstance(dated.constraint, TimeOfDateConstraint) for dated in model.prices)
 
 
 def per_mtok(rates: TokenRates) -> str:
@@ -119,11 +147,7 @@ def _token_prices(price: ModelPrice) -> tuple[Decimal | TieredPrices | None, ...
 
 def _time_of_day_notes(model: ModelInfo, priced_at: date, used: RateCard) -> Iterable[str]:
     """Hours of the day at which another price holds. The package switches on whole and half hours only."""
-    from genai_prices.types import ModelPrice, TimeOfDateConstraint
-
-    if isinstance(model.prices, ModelPrice):
-        return
-    if not any(isinstance(dated.constraint, TimeOfDateConstraint) for dated in model.prices):
+    if not _by_time_of_day(model):
         return
     hours: dict[RateCard, list[int]] = {}
     for hour in range(24):
@@ -132,7 +156,8 @@ def _time_of_day_notes(model: ModelInfo, priced_at: date, used: RateCard) -> Ite
             hours.setdefault(card, []).append(hour)
     for card, at in hours.items():
         spans = ", ".join(f"{hour:02d}" for hour in at)
-        yield f"price by time of day: noon UTC is used; in the hours {spans} UTC it is {per_mtok(card.rates)}"
+        rates = per_mtok(card.rates)
+        yield f"price by time of day: what is listed holds at noon UTC; in the hours {spans} UTC it is {rates}"
 
 
 def _schedule_notes(model: ModelInfo, priced_at: date) -> Iterable[str]:

@@ -45,19 +45,28 @@ def own_api_price(
     input_usd_per_mtok: Number,
     output_usd_per_mtok: Number,
     cached_read_usd_per_mtok: Number | None = None,
+    cached_write_usd_per_mtok: Number | None = None,
+    cached_write_1h_usd_per_mtok: Number | None = None,
+    batch_input_usd_per_mtok: Number | None = None,
+    batch_output_usd_per_mtok: Number | None = None,
+    usd_per_1k_requests: Number = 0,
     source: str = "given by the user",
     as_of: str = "",
 ) -> ApiPrice:
-    """A user's own price in USD per million tokens, of any provider and model; no batch rates, nothing per request."""
-    cached = None if cached_read_usd_per_mtok is None else to_decimal(cached_read_usd_per_mtok)
-    rates = TokenRates(to_decimal(input_usd_per_mtok), to_decimal(output_usd_per_mtok), cached)
+    """A user's own price in USD per million tokens, of any provider and model. Batch rates need both of theirs."""
+    cached = (cached_read_usd_per_mtok, cached_write_usd_per_mtok, cached_write_1h_usd_per_mtok)
+    kept = [None if rate is None else to_decimal(rate) for rate in cached]
+    rates = TokenRates(to_decimal(input_usd_per_mtok), to_decimal(output_usd_per_mtok), *kept)
+    batch = None
+    if batch_input_usd_per_mtok is not None and batch_output_usd_per_mtok is not None:
+        batch = RateCard(TokenRates(to_decimal(batch_input_usd_per_mtok), to_decimal(batch_output_usd_per_mtok)))
     return ApiPrice(
         provider=provider,
         model=model,
         priced_at=priced_at,
         standard=RateCard(rates),
-        batch=None,
-        usd_per_1k_requests=Decimal(0),
+        batch=batch,
+        usd_per_1k_requests=to_decimal(usd_per_1k_requests),
         deprecated=False,
         deprecation_date=None,
         available=True,
@@ -126,6 +135,9 @@ def _from_first(entry: CatalogEntry, priced_at: date) -> ApiPrice | None:
         source=source,
         as_of=as_of,
         notes=tuple(notes),
+        flex=dated.flex,
+        priority=dated.priority,
+        half_hours=dated.half_hours,
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import Literal
 
+from costmodel.pricing.money import Number, exact, to_decimal
+
+ServiceTier = Literal["standard", "flex", "priority"]
 TokenKind = Literal["input", "cached_read", "cached_write", "cached_write_1h", "output"]
 TOKEN_KINDS: tuple[TokenKind, ...] = ("input", "cached_read", "cached_write", "cached_write_1h", "output")
 
@@ -36,6 +39,15 @@ class TokenRates:
         rate = own.get(kind)
         return self.input_usd_per_mtok if rate is None else rate
 
+    def times(self, ratio: Decimal) -> TokenRates:
+        """Every rate times the same."""
+        cached = (self.cached_read_usd_per_mtok, self.cached_write_usd_per_mtok, self.cached_write_1h_usd_per_mtok)
+        return TokenRates(
+            self.input_usd_per_mtok * ratio,
+            self.output_usd_per_mtok * ratio,
+            *(rate if rate is None else rate * ratio for rate in cached),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class RateTier:
@@ -60,6 +72,13 @@ class RateCard:
         above = [tier.rates for tier in self.tiers if input_tokens > tier.above_input_tokens]
         return above[-1] if above else self.rates
 
+    def times(self, ratio: Decimal) -> RateCard:
+        """Every rate times the same."""
+        return RateCard(
+            self.rates.times(ratio),
+            tuple(RateTier(tier.above_input_tokens, tier.rates.times(ratio)) for tier in self.tiers),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ApiPrice:
@@ -67,6 +86,8 @@ class ApiPrice:
 
     `batch` is None where no batch price is published. `deprecated` is the provider's flag, `deprecation_date` the day
     of withdrawal where one is published; `available` is False from that day on. `as_of` dates the source.
+    `flex` and `priority` are other tiers of service, None where no such price is published. `half_hours` has the 48
+    cards of a day from 0:00 UTC where the price changes with the time of day; it is empty where it does not.
     `usd_per_1k_requests` is charged beside the tokens. `notes` say what a reader must know: another source that
     disagrees, prices by time of day, charges that are not counted.
     """
@@ -83,3 +104,24 @@ class ApiPrice:
     source: str
     as_of: str
     notes: tuple[str, ...]
+    flex: RateCard | None = None
+    priority: RateCard | None = None
+    half_hours: tuple[RateCard, ...] = ()
+
+    def card(self, tier: ServiceTier) -> RateCard | None:
+        """Rates of a tier of service; None where it is not sold."""
+        cards = {"standard": self.standard, "flex": self.flex, "priority": self.priority}
+        return cards[tier]
+
+    def less(self, discount_ratio: Number) -> ApiPrice:
+        """The same price with so much off every rate, batch and other tiers included."""
+        left = to_decimal(1 - exact(discount_ratio))
+        return replace(
+            self,
+            standard=self.standard.times(left),
+            batch=self.batch and self.batch.times(left),
+            flex=self.flex and self.flex.times(left),
+            priority=self.priority and self.priority.times(left),
+            half_hours=tuple(card.times(left) for card in self.half_hours),
+            usd_per_1k_requests=self.usd_per_1k_requests * left,
+        )

@@ -44,24 +44,34 @@ def piecewise_break_even(
     seconds_per_month: Number,
     tokens_per_request: Number,
     limit_usd_per_request: Number,
+    minimum_usd: Number = 0,
 ) -> BreakEven:
-    """Every crossing up to the end of the last piece.
+    """Every crossing up to the end of the last piece. minimum_usd: the API bills a month at least so much, so that its
+    line is even up to where the requests come to that.
 
     limit_usd_per_request: what the fleet costs per request at a load without end, its lowest. never: no crossing, and
     the API is not above that limit.
     """
     seconds, tokens, line = exact(seconds_per_month), exact(tokens_per_request), exact(usd_per_request)
-    slope = float(line * seconds)
+    slope, least = float(line * seconds), float(exact(minimum_usd))
+
+    def api_usd(rate: float) -> float:
+        return max(least, slope * rate)
+
     places: list[tuple[float, bool, bool]] = []  # rate, self-hosting cheaper above, at a jump
-    ahead = False
+    if least and slope:
+        pieces = _split_at(pieces, least / slope)
+    ahead = least > pieces[0].low_usd if least else False
     for piece in pieces:
-        low = slope * piece.from_rps > piece.low_usd
-        high = slope * piece.to_rps > piece.high_usd
+        low = api_usd(piece.from_rps) > piece.low_usd
+        high = api_usd(piece.to_rps) > piece.high_usd
         if low != ahead:
             places.append((piece.from_rps, low, True))
         if high != low:
-            rise = (piece.high_usd - piece.low_usd) / (piece.to_rps - piece.from_rps)
-            met = piece.from_rps + (piece.low_usd - slope * piece.from_rps) / (slope - rise)
+            wide = piece.to_rps - piece.from_rps
+            rise = (piece.high_usd - piece.low_usd) / wide
+            api_rise = (api_usd(piece.to_rps) - api_usd(piece.from_rps)) / wide
+            met = piece.from_rps + (piece.low_usd - api_usd(piece.from_rps)) / (api_rise - rise)
             places.append((min(piece.to_rps, max(piece.from_rps, met)), high, False))
         ahead = high
     crossings = [
@@ -77,10 +87,34 @@ def piecewise_break_even(
     total = len(crossings)
     shown = crossings if total <= CROSSINGS_SHOWN else [*crossings[: CROSSINGS_SHOWN - 1], crossings[-1]]
     end = pieces[-1].to_rps
+    always = not crossings and ahead
+    limit = exact(limit_usd_per_request)
+    sentence = _sentence(crossings, line, limit, end)
+    if always:
+        sentence = f"Self-hosting is cheaper at any volume up to {end:.3g} requests per second on average."
+    elif least and crossings and crossings[0].cheaper_above == "api":
+        changes = "once" if total == 1 else f"{total:,} times"
+        sentence = (
+            f"The API bills at least ${least:,.0f} a month, so that self-hosting is cheaper at the smallest volumes; "
+            f"up to {end:.3g} requests per second on average the lead changes {changes}."
+        )
     return BreakEven(
-        tuple(shown), total, never=not crossings and line <= exact(limit_usd_per_request), always=False,
-        sentence=_sentence(crossings, line, exact(limit_usd_per_request), end),
-    )  # fmt: skip
+        tuple(shown), total, never=not crossings and not ahead and line <= limit, always=always, sentence=sentence
+    )
+
+
+def _split_at(pieces: Sequence[Piece], rate_rps: float) -> tuple[Piece, ...]:
+    """The same pieces with one more edge."""
+    out: list[Piece] = []
+    for piece in pieces:
+        if not piece.from_rps < rate_rps < piece.to_rps:
+            out.append(piece)
+            continue
+        share = (rate_rps - piece.from_rps) / (piece.to_rps - piece.from_rps)
+        middle = piece.low_usd + share * (piece.high_usd - piece.low_usd)
+        out.append(Piece(piece.from_rps, rate_rps, piece.low_usd, middle))
+        out.append(Piece(rate_rps, piece.to_rps, middle, piece.high_usd))
+    return tuple(out)
 
 
 def _sentence(crossings: Sequence[Crossing], line: Fraction, limit: Fraction, end_rps: float) -> str:

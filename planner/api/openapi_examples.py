@@ -100,6 +100,8 @@ TABLE_ROWS: dict[str, dict[str, Any]] = {
         "source": "genai-prices 0.2.3 (MIT), 2026-11",
         "priced_at": "2026-11-30",
         "note": "",
+        "terms": "",
+        "minimum_usd_per_month": 0.0,
     },
     "break-even": {
         "mean_rps": 0.0,

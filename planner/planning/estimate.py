@@ -9,11 +9,12 @@ from fractions import Fraction
 from typing import Any
 
 from costmodel.pricing.money import exact
-from planner.planning.money.bills import Hosted, cheapest, hosted_bills, monthly_tokens
 from planner.planning.money.break_even import against_row, break_even_against
 from planner.planning.money.further import further_of
+from planner.planning.money.hosted import Hosted, cheapest, hosted_bills
 from planner.planning.money.hybrid import find_split
 from planner.planning.money.operation import billing_sentence
+from planner.planning.money.tokens import monthly_tokens
 from planner.planning.report.estimate_cells import flat_row
 from planner.planning.report.estimate_rows import assumptions, option_row
 from planner.planning.report.plain import plain

@@ -9,13 +9,15 @@ from typing import Any
 from costmodel.pricing.money import exact
 from planner.planning.advice.section import advice_section
 from planner.planning.money.batch import batch_section
-from planner.planning.money.bills import FleetBill, Hosted, cheapest, fleet_bill, hosted_bills, monthly_tokens
+from planner.planning.money.bills import FleetBill, fleet_bill
 from planner.planning.money.break_even import break_even_section
 from planner.planning.money.further import further_of
 from planner.planning.money.horizon import horizon_section
+from planner.planning.money.hosted import Hosted, cheapest, hosted_bills
 from planner.planning.money.hybrid import find_split, hybrid_section
 from planner.planning.money.operation import billing_row, billing_sentence, operation_rows, operation_sentence
 from planner.planning.money.sensitivity import Base, sensitivity
+from planner.planning.money.tokens import monthly_tokens
 from planner.planning.progress import OnProgress, Teller
 from planner.planning.report.confirmation import ROUTER, confirmation_section
 from planner.planning.report.estimate_rows import unsimulated_row

@@ -125,11 +125,12 @@ def _api_head(report: Report) -> str:
 
 
 def _api_row(bill: Mapping[str, Any]) -> Row:
-    name = Cell(names.provider(bill["provider"]), note=bill["model"])
+    model = f"{bill['model']}, {bill['terms']}" if bill.get("terms") else bill["model"]
+    name = Cell(names.provider(bill["provider"]), note=model)
     prices = ", ".join(
         f"{unit_price(line['usd_per_mtok'])} {line['label'].lower()}"
         for line in bill["lines"]
-        if line["usd_per_mtok"] is not None
+        if line["usd_per_mtok"] is not None and line["tokens"]
     )
     basis = Cell(f"{prices} per million" if prices else DASH, note=tidy(bill.get("note") or ""))
     if bill["usd_per_month"] is None:

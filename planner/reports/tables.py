@@ -51,7 +51,8 @@ _CURVE = (
 )  # fmt: skip
 _COST = ("label", "quantity", "unit", "usd_per_unit", "usd_per_month", "basis")
 _API = (
-    "provider", "model", "available", "usd_per_month", "usd_per_mtok_blended", "source", "priced_at", "note",
+    "provider", "model", "available", "usd_per_month", "usd_per_mtok_blended", "source", "priced_at", "note", "terms",
+    "minimum_usd_per_month",
 )  # fmt: skip
 _SENSITIVITY = (
     "label", "low_label", "high_label", "saving_low_usd_per_month", "saving_high_usd_per_month", "flips",
@@ -103,7 +104,8 @@ def cost(report: Report) -> Table:
 
 def api(report: Report) -> Table:
     """The month of each hosted model."""
-    return _picked(_API, report["api"])
+    since = {"terms": "", "minimum_usd_per_month": None}  # absent from reports made before
+    return _picked(_API, [since | row for row in report["api"]])
 
 
 def break_even(report: Report) -> Table:

@@ -242,7 +242,7 @@ def _fleet(page: MoneySheet) -> None:
 def _api(page: MoneySheet, place: int, api: Mapping[str, Any]) -> None:
     page.head(f"API {place}: {api['model']} at {api['provider']}")
     parts = []
-    for number, line in enumerate(api["lines"], 1):
+    for number, line in enumerate(_usage(api), 1):
         word = f"api_{place}_line_{number}"
         page.entry(
             f"{word}_usd_per_mtok", f"{line['label']}, price", _price(line), "USD/Mtok", api["source"], "usd_unit"
@@ -259,9 +259,14 @@ def _api(page: MoneySheet, place: int, api: Mapping[str, Any]) -> None:
         parts.append(f"{word}_tokens*{word}_usd_per_mtok")
     total = "+".join(parts) or "0"
     basis = api["note"] if api["available"] else f"no longer offered; {api['note']}"
-    page.live(
-        f"api_{place}_usd_exact", "The API, not rounded", f"({total})/{MTOK}", _exact(api), "USD/month", "", "usd_unit"
-    )
+    formula = f"({total})/{MTOK}"
+    if _minimum(api):
+        page.entry(
+            f"api_{place}_minimum_usd", "Least that a month costs", _minimum(api), "USD/month", "as agreed", "usd"
+        )
+        page.live(f"api_{place}_usage_usd", "The requests alone", formula, _usage_usd(api), "USD/month", "", "usd_unit")
+        formula = f"MAX(api_{place}_minimum_usd,api_{place}_usage_usd)"
+    page.live(f"api_{place}_usd_exact", "The API, not rounded", formula, _exact(api), "USD/month", "", "usd_unit")
     page.live(
         f"api_{place}_usd_per_month",
         "The API",
@@ -280,9 +285,22 @@ def _price(line: Mapping[str, Any]) -> float:
     return price
 
 
-def _exact(api: Mapping[str, Any]) -> float:
-    """The API's month, not rounded to cents."""
-    return float(sum(line["tokens"] * _price(line) for line in api["lines"]) / MTOK)
+def _minimum(api: Mapping[str, Any]) -> float:
+    return float(api.get("minimum_usd_per_month") or 0)
+
+
+def _usage(api: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The lines of tokens and requests; what is missing to a minimum follows from them."""
+    return [line for line in api["lines"] if line["tokens"]]
+
+
+def _usage_usd(api: Mapping[str, Any], ratio: float = 1.0) -> float:
+    return float(ratio * sum(line["tokens"] * _price(line) for line in _usage(api)) / MTOK)
+
+
+def _exact(api: Mapping[str, Any], ratio: float = 1.0) -> float:
+    """The API's month at so many times the load, not rounded to cents."""
+    return max(_minimum(api), _usage_usd(api, ratio))
 
 
 def _comparison(page: MoneySheet) -> None:
@@ -317,6 +335,8 @@ def _comparison(page: MoneySheet) -> None:
         "self-hosting is cheaper below it",
         "usd_unit",
     )
+    if any(_minimum(apis[place - 1]) for place in offered):
+        return  # no line through nothing: the crossings are in the report, and on the sheet of the break-even
     page.live(
         "api_usd_full_replica",
         "API for one replica's full load",
@@ -414,8 +434,10 @@ def stairs_sheet(book: Book, report: Mapping[str, Any], host: Hosting) -> None:
         _formula(book, sheet, row, 3, count, replicas, "whole")
         _formula(book, sheet, row, 4, f"{absolute(row, 3)}*usd_per_replica_month", replicas * replica, "usd")
         for place, api in enumerate(apis, 1):
-            line = f"{here}*api_{place}_usd_exact/load_ratio"
-            _formula(book, sheet, row, 4 + place, line, ratio * _exact(api), "usd")
+            word = f"api_{place}_usage_usd" if _minimum(api) else f"api_{place}_usd_exact"
+            line = f"{here}*{word}/load_ratio"
+            line = f"MAX(api_{place}_minimum_usd,{line})" if _minimum(api) else line
+            _formula(book, sheet, row, 4 + place, line, _exact(api, ratio), "usd")
     sheet.freeze_panes(top + 1, 1)
     chart = book.workbook.add_chart({"type": "scatter", "subtype": "straight"})
     for column in range(4, 5 + len(apis)):

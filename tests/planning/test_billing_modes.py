@@ -9,9 +9,10 @@ import pytest
 from costmodel import Parallelism
 from costmodel.pricing.terms import BILLING_MODES
 from planner.planning import estimate_scenario, parse_scenario, plan
-from planner.planning.money.bills import cheapest, fleet_bill, hosted_bills
+from planner.planning.money.bills import fleet_bill
 from planner.planning.money.break_even import break_even_section
 from planner.planning.money.horizon import horizon_section
+from planner.planning.money.hosted import cheapest, hosted_bills
 from planner.planning.money.hybrid import find_split
 from planner.planning.money.operation import operation_rows
 from planner.planning.money.sensitivity import Base, sensitivity

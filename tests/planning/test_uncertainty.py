@@ -8,7 +8,8 @@ import pytest
 
 from costmodel import Parallelism
 from planner.planning import parse_scenario, plan
-from planner.planning.money.bills import cheapest, fleet_bill, hosted_bills
+from planner.planning.money.bills import fleet_bill
+from planner.planning.money.hosted import cheapest, hosted_bills
 from planner.planning.search.candidates import evaluate, make_job
 from planner.planning.search.capacity import run_at
 from planner.planning.search.intervals import sized_by_simulation

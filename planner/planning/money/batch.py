@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from costmodel.pricing.money import exact
-from planner.planning.money.bills import SECONDS_PER_HOUR, FleetBill, Hosted, batch_requests_per_month
+from planner.planning.money.bills import FleetBill
+from planner.planning.money.hosted import Hosted
+from planner.planning.money.tokens import SECONDS_PER_HOUR, batch_requests_per_month
 from planner.planning.report.names import amount, counted, hosted_name
 from planner.planning.report.plain import usd
 from planner.planning.search.candidates import Job

@@ -1,17 +1,13 @@
-"""The two bills: the fleet's month and the API's month for the same requests."""
+"""The fleet's month: what is paid for it, in the mode that bills it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
-import numpy as np
-
-from costmodel.pricing.api_bill import ApiBill, ApiTraffic, api_bill, api_traffic, joined_bill
-from costmodel.pricing.api_rates import ApiPrice
 from costmodel.pricing.batch import BatchWork, work_of
 from costmodel.pricing.money import exact, to_decimal
 from costmodel.pricing.selfhost_cost import (
@@ -24,50 +20,15 @@ from costmodel.pricing.selfhost_cost import (
     self_host_cost,
 )
 from costmodel.pricing.terms import BillingMode, FleetMonth
+from planner.planning.money.hosted import Hosted
 from planner.planning.money.running import Running, billing_modes, running_in, spot_ratio
+from planner.planning.money.tokens import SECONDS_PER_HOUR, Tokens, monthly_tokens
 from planner.planning.report.names import counted
-from planner.planning.report.plain import usd, usd_per_mtok
+from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
-from planner.planning.search.inventory import Gpu, resolve_api
+from planner.planning.search.inventory import Gpu
 from planner.planning.search.targets import Target, Targets
-from planner.planning.traffic.lengths import IntArray
-from planner.planning.traffic.load import BatchLoad, Load
-
-SECONDS_PER_HOUR = 3600
-
-
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """A month of the load: requests, and whole tokens in and out, those with a deadline included. batch_requests: of
-    these."""
-
-    requests: Fraction
-    input: int
-    output: int
-    batch_requests: Fraction = Fraction(0)
-
-    @property
-    def total(self) -> int:
-        return self.input + self.output
-
-
-def monthly_tokens(load: Load, hours_per_month: float) -> Tokens:
-    """Mean rate × 3600 × hours, times the mean lengths of the mix (exact, then rounded to whole tokens)."""
-    requests = exact(load.mean_rps) * SECONDS_PER_HOUR * exact(hours_per_month)
-    count = len(load.mix.prompt_tokens)
-    total_in = round(int(load.mix.prompt_tokens.sum()) * requests / count)
-    total_out = round(int(load.mix.output_tokens.sum()) * requests / count)
-    if load.batch is None:
-        return Tokens(requests, total_in, total_out)
-    mix, more = load.batch.mix, batch_requests_per_month(load.batch, hours_per_month)
-    total_in += round(int(mix.prompt_tokens.sum()) * more / len(mix.prompt_tokens))
-    total_out += round(int(mix.output_tokens.sum()) * more / len(mix.prompt_tokens))
-    return Tokens(requests, total_in, total_out, more)
-
-
-def batch_requests_per_month(batch: BatchLoad, hours_per_month: float) -> Fraction:
-    """Those of a week, as many weeks as the month has hours for."""
-    return exact(batch.requests_per_week) * exact(hours_per_month) / len(batch.week_requests)
+from planner.planning.traffic.load import Load
 
 
 def slo_capacity_rps(capacity_rps: float, peak_rps: float, serving: int) -> float:
@@ -185,6 +146,7 @@ def _billed(
             api_usd=api_usd,
             work=work,
             batch_api_usd=Fraction(0) if against is None else against.batch_usd,
+            api_minimum_usd=Fraction(0) if against is None else against.minimum_usd,
         )
         month = running.month()
         return running, month, keeps_targets(running, month, targets)
@@ -265,102 +227,3 @@ def _end(running: Running, price: Decimal, gpu: Gpu, capacity_rps: float) -> Fra
     return running.usd(
         gpu_price_ratio=exact(price) / mid if mid else 1, capacity_rps=capacity_rps if capacity_rps > 0 else None
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Hosted:
-    """One API: its price and the month's bill. cached: whether the shared prefix is billed as cached input. live: the
-    bill without requests that have a deadline, whose part is at batch rates where the API lists any."""
-
-    price: ApiPrice
-    bill: ApiBill
-    cached: bool
-    live: ApiBill | None = None
-
-    @property
-    def live_bill(self) -> ApiBill:
-        return self.bill if self.live is None else self.live
-
-    @property
-    def live_usd(self) -> Fraction:
-        return exact(self.live_bill.exact_usd_per_month)
-
-    @property
-    def batch_usd(self) -> Fraction:
-        return exact(self.bill.exact_usd_per_month) - self.live_usd
-
-    def as_dict(self) -> dict[str, Any]:
-        notes = list(self.price.notes)
-        if self.live is not None and self.price.batch is None:
-            notes.insert(0, "no batch price is listed: requests with a deadline at the standard rates")
-        if self.cached:
-            notes.insert(0, "assumes that every shared prefix is read from the provider's cache")
-        return {
-            "provider": self.price.provider,
-            "model": self.price.model,
-            "available": self.price.available,
-            "usd_per_month": usd(self.bill.exact_usd_per_month),
-            "lines": [
-                {
-                    "label": line.label,
-                    "tokens": line.tokens,
-                    "usd_per_mtok": usd_per_mtok(line.usd_per_mtok),
-                    "usd_per_month": line.usd_per_month,
-                }
-                for line in self.bill.lines
-            ],
-            "usd_per_mtok_blended": usd_per_mtok(self.bill.usd_per_mtok_blended),
-            "source": ", ".join(part for part in (self.price.source, self.price.as_of) if part),
-            "priced_at": self.price.priced_at.isoformat(),
-            "note": "; ".join(notes),
-        }
-
-
-def hosted_bills(scenario: Scenario, load: Load) -> tuple[Hosted, ...]:
-    """The bill of every alternative, in the order asked for. Raises PriceUnknownError or UnknownIdError."""
-    tokens = monthly_tokens(load, scenario.billing.hours_per_month)
-    out = []
-    for choice in scenario.api.alternatives:
-        price = resolve_api(choice, scenario.priced_at)
-        cached = load.mix.shares_prefixes and price.standard.rates.cached_read_usd_per_mtok is not None
-        bill = api_bill(price, hosted_traffic(scenario, load, tokens.requests, cached=cached))
-        sent = 1 + exact(scenario.costs.api_retry_ratio)
-        live = replace(bill, usd_per_request=bill.usd_per_request * sent)
-        if load.batch is None:
-            out.append(Hosted(price, live, cached))
-            continue
-        traffic = _batch_traffic(scenario, load.batch, tokens.batch_requests * sent)
-        more = api_bill(price, traffic, batch=price.batch is not None)
-        label = "Batch" if price.batch is not None else "With a deadline"
-        out.append(Hosted(price, joined_bill(live, more, label, requests_per_month=tokens.requests), cached, live))
-    return tuple(out)
-
-
-def _batch_traffic(scenario: Scenario, batch: BatchLoad, requests_per_month: Fraction) -> ApiTraffic:
-    ratio, mix = scenario.costs.api_token_ratio, batch.mix
-    return api_traffic(
-        _counted(mix.prompt_tokens, ratio), _counted(mix.output_tokens, ratio), requests_per_month=requests_per_month
-    )
-
-
-def hosted_traffic(
-    scenario: Scenario, load: Load, requests_per_month: Fraction, *, cached: bool, output_ratio: float = 1.0
-) -> ApiTraffic:
-    """The mix as an API counts it: retries are billed again, tokens are its own. output_ratio stretches the outputs."""
-    ratio, mix = scenario.costs.api_token_ratio, load.mix
-    return api_traffic(
-        _counted(mix.prompt_tokens, ratio),
-        _counted(mix.output_tokens, ratio * output_ratio),
-        requests_per_month=requests_per_month * (1 + exact(scenario.costs.api_retry_ratio)),
-        cached_read_tokens=np.floor(mix.reused_tokens * ratio).astype(np.int64) if cached else 0,
-    )
-
-
-def _counted(tokens: IntArray, ratio: float) -> IntArray:
-    """Lengths in the API's tokens, halves up."""
-    return tokens if ratio == 1.0 else (tokens * ratio + 0.5).astype(tokens.dtype)
-
-
-def cheapest(hosted: tuple[Hosted, ...]) -> Hosted | None:
-    """The available alternative with the lowest bill; None without one."""
-    return min((h for h in hosted if h.price.available), key=lambda h: h.bill.exact_usd_per_month, default=None)

@@ -11,7 +11,8 @@ import numpy as np
 from costmodel import BreakEven, CurvePoint, Staircase, break_even, break_even_curve, staircase
 from costmodel.pricing.breakeven_week import Piece, pieces_of, piecewise_break_even
 from costmodel.pricing.money import exact
-from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.money.bills import FleetBill
+from planner.planning.money.hosted import Hosted
 from planner.planning.money.running import Running
 from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
@@ -29,7 +30,7 @@ def break_even_against(
 ) -> BreakEven:
     """Every volume at which the cheaper side changes, in the shape of the scenario's week and its billing mode."""
     running = bill.running
-    if _whole_stairs(running):
+    if _whole_stairs(running) and not api.minimum_usd:
         return break_even(stairs_of(scenario, load, bill), api.bill.usd_per_request)
     pieces = pieces_of(_month_of(load, running), _edges(load, running, edges_shown))
     return _against_pieces(scenario, load, running, pieces, api)
@@ -50,7 +51,7 @@ def stairs_of(scenario: Scenario, load: Load, bill: FleetBill) -> Staircase:
 def break_even_section(scenario: Scenario, load: Load, bill: FleetBill, hosted: tuple[Hosted, ...]) -> dict[str, Any]:
     """The `break_even` part of the report."""
     running = bill.running
-    if _whole_stairs(running):
+    if _whole_stairs(running) and not any(api.minimum_usd for api in hosted):
         points, found = _always_on(load, stairs_of(scenario, load, bill), hosted)
     else:
         pieces = pieces_of(_month_of(load, running), _edges(load, running, EDGES))
@@ -100,7 +101,7 @@ def _month_of(load: Load, running: Running) -> Callable[[float], float]:
     def month_usd(mean_rps: float) -> float:
         ratio = mean_rps / load.mean_rps
         month = running.month(load_ratio=ratio, rounding="float")
-        return float(month.usd) + float(running.outside_usd(month)) * ratio
+        return float(month.usd) + float(running.outside_usd(month, exact(ratio)))
 
     return month_usd
 
@@ -138,6 +139,7 @@ def _against_pieces(
         seconds_per_month=seconds,
         tokens_per_request=_tokens_per_request(load),
         limit_usd_per_request=_month_of(load, running)(far) / (far * float(seconds)),
+        minimum_usd=api.minimum_usd,
     )
 
 
@@ -156,7 +158,7 @@ def _piece_points(
             tokens_per_month=rate * seconds * _tokens_per_request(load),
             replicas=serving + running.terms.spare_replicas,
             self_host_usd_per_month=exact(amount),
-            api_usd_per_month=tuple(rate * seconds * api.bill.usd_per_request for api in hosted),
+            api_usd_per_month=tuple(max(api.minimum_usd, rate * seconds * api.bill.usd_per_request) for api in hosted),
         )
 
     ends = [[(piece.from_rps, piece, piece.low_usd), (piece.to_rps, piece, piece.high_usd)] for piece in shown]

@@ -8,8 +8,9 @@ from typing import Any
 from costmodel.pricing.breakeven import replicas_for_peak
 from costmodel.pricing.money import exact
 from costmodel.pricing.ownership import first_month, growth_ratios, own_gpu, present_value
-from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.money.bills import FleetBill
 from planner.planning.money.further import further_of, further_rows
+from planner.planning.money.hosted import Hosted
 from planner.planning.report.plain import usd
 from planner.planning.search.candidates import Job
 from planner.planning.search.intervals import Sized
@@ -23,7 +24,6 @@ def horizon_section(job: Job, size: Sized, bill: FleetBill, against: Hosted | No
     """
     scenario, costs = job.scenario, job.scenario.costs
     months, further = scenario.uncertainty.horizon_months, further_of(job.scenario)
-    api_usd = None if against is None else exact(against.bill.exact_usd_per_month)
     rows, fleet_months, api_months = [], [], []
     for month, ratio in enumerate(growth_ratios(costs.growth_per_month_ratio, months), start=1):
         serving = max(1, replicas_for_peak(exact(job.load.peak_rps) * ratio, size.capacity_rps))
@@ -36,8 +36,8 @@ def horizon_section(job: Job, size: Sized, bill: FleetBill, against: Hosted | No
             "self_host_usd": usd(fleet),
             "api_usd": None,
         }
-        if api_usd is not None:
-            api_months.append(api_usd * ratio + exact(further.api_usd))
+        if against is not None:
+            api_months.append(against.usd_at(ratio) + exact(further.api_usd))
             row["api_usd"] = usd(api_months[-1])
         rows.append(row)
     one_off = exact(costs.one_off_usd)

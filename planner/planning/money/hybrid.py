@@ -11,9 +11,11 @@ from typing import Any
 from costmodel.pricing.hybrid import HybridPoint, cheapest_hybrid, hybrid_points, most_replicas
 from costmodel.pricing.money import exact, to_decimal
 from costmodel.pricing.terms import OPEN_HOURS
-from planner.planning.money.bills import FleetBill, Hosted, monthly_tokens
+from planner.planning.money.bills import FleetBill
 from planner.planning.money.further import Further, further_of
+from planner.planning.money.hosted import Hosted
 from planner.planning.money.running import Running
+from planner.planning.money.tokens import monthly_tokens
 from planner.planning.report.names import counted, hosted_name
 from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
@@ -135,11 +137,11 @@ def _points(
             running.rates_rps, capacity_rps=capacity, month_usd=month_usd, usd_per_request=usd_per_request,
             requests_per_month=requests, replicas=sorted(set(counts)), closed_hours=closed,
         )  # fmt: skip
-        if running.work is None:
-            return found
-        return tuple(
-            replace(point, api_usd=point.api_usd + late(point.replicas) * against.batch_usd) for point in found
-        )
+        if running.work is not None:
+            found = tuple(
+                replace(point, api_usd=point.api_usd + late(point.replicas) * against.batch_usd) for point in found
+            )
+        return tuple(replace(point, api_usd=against.part_usd(point.api_usd)) for point in found)
 
     def late(count: int) -> Fraction:
         """Share of the requests with a deadline that so many replicas do not do in time: the API's too."""

@@ -8,8 +8,9 @@ from typing import Any
 
 from costmodel.pricing.money import exact
 from costmodel.pricing.terms import BILLING_MODES, BillingMode, FleetMonth
-from planner.planning.money.bills import FleetBill, Hosted, keeps_targets
+from planner.planning.money.bills import FleetBill, keeps_targets
 from planner.planning.money.further import further_of
+from planner.planning.money.hosted import Hosted
 from planner.planning.money.running import LABELS, WORDS, Running, running_in, spot_listings, spot_ratio
 from planner.planning.report.names import counted
 from planner.planning.report.plain import usd
@@ -42,7 +43,7 @@ def _in_mode(job: Job, size: Sized, bill: FleetBill, mode: BillingMode) -> Runni
     return running_in(
         mode, job.scenario, candidate.gpu, job.load, gpus_per_replica=candidate.gpus_per_replica,
         capacity_rps=size.capacity_rps, api_usd=bill.running.api_usd, work=bill.running.work,
-        batch_api_usd=bill.running.batch_api_usd,
+        batch_api_usd=bill.running.batch_api_usd, api_minimum_usd=bill.running.api_minimum_usd,
     )  # fmt: skip
 
 

@@ -40,7 +40,8 @@ WORDS: dict[BillingMode, str] = {
 class Running:
     """A fleet under terms in a week. capacity_rps: of one replica. api_usd: what an API would charge a month for the
     whole load; it bills what comes while the fleet is closed. None: such requests are not served. batch_api_usd: for
-    all requests with a deadline, of which it bills what closed hours make late. work: with a
+    all requests with a deadline, of which it bills what closed hours make late; api_minimum_usd: least that it bills a
+    month in which it serves anything. work: with a
     deadline, beside the load; it grows with load and shrinks with capacity as the load's own replicas do."""
 
     terms: Terms
@@ -49,6 +50,7 @@ class Running:
     api_usd: Fraction | None = None
     work: BatchWork | None = None
     batch_api_usd: Fraction = Fraction(0)
+    api_minimum_usd: Fraction = Fraction(0)
 
     def month(
         self,
@@ -84,11 +86,13 @@ class Running:
     ) -> Fraction:
         """The month, USD, with what an API serves while the fleet is closed."""
         month = self.month(load_ratio=load_ratio, capacity_rps=capacity_rps, spares=spares)
-        return month.usd * exact(gpu_price_ratio) + self.outside_usd(month) * exact(load_ratio) * exact(api_price_ratio)
+        outside = self.outside_usd(month, exact(load_ratio) * exact(api_price_ratio))
+        return month.usd * exact(gpu_price_ratio) + outside
 
-    def outside_usd(self, month: FleetMonth) -> Fraction:
-        """The API's part of the month at the present load."""
-        return exact(month.outside_ratio) * (self.api_usd or 0) + exact(month.late_ratio) * self.batch_api_usd
+    def outside_usd(self, month: FleetMonth, ratio: Fraction = Fraction(1)) -> Fraction:
+        """The API's part of the month, at so many times the present load (or its price)."""
+        usage = exact(month.outside_ratio) * (self.api_usd or 0) + exact(month.late_ratio) * self.batch_api_usd
+        return max(self.api_minimum_usd, usage * ratio) if usage else usage
 
     def usd_of(self, serving: int, *, spares: int | None = None) -> Fraction:
         """The month when so many replicas are needed in the busiest hour for the same load."""
@@ -98,6 +102,7 @@ class Running:
 def running_in(
     mode: BillingMode, scenario: Scenario, gpu: Gpu, load: Load, *, gpus_per_replica: int, capacity_rps: float,
     api_usd: Fraction | None, work: BatchWork | None = None, batch_api_usd: Fraction = Fraction(0),
+    api_minimum_usd: Fraction = Fraction(0),
 ) -> Running:  # fmt: skip
     """The fleet in one mode. Interruptible hours of a GPU without such a price count in full: see `spot_ratio`."""
     billing = scenario.billing
@@ -116,7 +121,7 @@ def running_in(
         idle_s=billing.idle_s,
         interruptions_per_hour=billing.spot_interruptions_per_hour,
     )
-    return Running(terms, week_of(load), capacity_rps, api_usd, work, batch_api_usd)
+    return Running(terms, week_of(load), capacity_rps, api_usd, work, batch_api_usd, api_minimum_usd)
 
 
 def billing_modes(scenario: Scenario) -> tuple[BillingMode, ...]:

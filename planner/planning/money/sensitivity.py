@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from costmodel.pricing.api_bill import api_bill
 from costmodel.pricing.money import exact
-from planner.planning.money.bills import FleetBill, Hosted, hosted_traffic, monthly_tokens
+from planner.planning.money.bills import FleetBill
 from planner.planning.money.further import further_of
+from planner.planning.money.hosted import Hosted, live_bill
 from planner.planning.money.running import Running
+from planner.planning.money.tokens import monthly_tokens
 from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
 from planner.planning.search.replica import Replica, estimate
@@ -87,13 +88,13 @@ def _gpu_price(base: Base) -> Row:
 
 def _api_price(base: Base) -> Row:
     ratios = [1 + sign * exact(STEP) for sign in (-1, 1)]
-    low, high = (base.api_usd * ratio - base.running.usd(api_price_ratio=ratio) for ratio in ratios)
+    low, high = (base.api.usd_at(ratio) - base.running.usd(api_price_ratio=ratio) for ratio in ratios)
     return ("API price", "−20 %", "+20 %", low, high)
 
 
 def _load(base: Base) -> Row:
     def saving(ratio: Fraction) -> Fraction:
-        return base.api_usd * ratio - base.running.usd(load_ratio=ratio)
+        return base.api.usd_at(ratio) - base.running.usd(load_ratio=ratio)
 
     return ("Load", "−20 %", "+20 %", saving(1 - exact(STEP)), saving(1 + exact(STEP)))
 
@@ -106,9 +107,9 @@ def _output(base: Base) -> Row:
         then = estimate(base.replica, base.load.mix.stretched(output_ratio=ratio), base.tpot_limit_ms).start_rps
         grows = max(1.0, then / now) if ratio < 1 else min(1.0, then / now)
         fleet_usd = base.running.usd(capacity_rps=base.capacity_rps * grows)
-        traffic = hosted_traffic(base.scenario, base.load, tokens.requests, cached=base.api.cached, output_ratio=ratio)
-        live_usd = exact(api_bill(base.api.price, traffic).exact_usd_per_month)
-        return live_usd + base.api.batch_usd - fleet_usd
+        api, load = base.api, base.load
+        live = live_bill(base.scenario, load, tokens.requests, api.price, api.kept, output_ratio=ratio)
+        return max(api.minimum_usd, exact(live.exact_usd_per_month) + api.batch_usd) - fleet_usd
 
     return ("Output length", "−20 %", "+20 %", saving(1 - STEP), saving(1 + STEP))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from costmodel import Calibration, load_catalog
-from planner.planning.money.bills import Hosted
+from planner.planning.money.hosted import Hosted
 from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
 from planner.planning.traffic.load import Load

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.money.bills import FleetBill
 from planner.planning.money.further import further_of
+from planner.planning.money.hosted import Hosted
 from planner.planning.report.names import amount
 from planner.planning.report.plain import usd, usd_per_mtok
 from planner.planning.report.provenance import shared_assumptions

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from planner.planning.money.bills import SECONDS_PER_HOUR, slo_capacity_rps
+from planner.planning.money.bills import slo_capacity_rps
+from planner.planning.money.tokens import SECONDS_PER_HOUR
 from planner.planning.report.names import amount
 from planner.planning.search.candidates import Candidate, Job
 from planner.planning.search.deployments import coverage_of

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from costmodel import Coverage, load_catalog
-from planner.planning.money.bills import Hosted
+from planner.planning.money.hosted import Hosted
 from planner.planning.report.names import engine_name, exact_usd, gpu_name, hosted_name, model_name, renter_name
 from planner.planning.report.precisions import NOT_JUDGED
 from planner.planning.report.rows import coverage_row
@@ -137,10 +137,11 @@ def assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str]]:
     if job.targets.goodput_limits_ms and job.scenario.slo.goodput is None:
         limits = ", ".join(f"{metric.upper()} {limit:g} ms" for metric, limit in job.targets.goodput_limits_ms.items())
         rows.append(_assumed("Thresholds of goodput", limits, "the highest percentile target of each metric"))
-    if any(api.cached for api in hosted):
-        rows.append(
-            _assumed("Cached input at APIs", "every shared prefix is a cache hit", "the provider lists a price for it")
-        )
+    for api in hosted:
+        if api.kept.read_tokens.any():
+            share = float(api.kept.read_tokens.sum()) / float(load.mix.prompt_tokens.sum())
+            name = hosted_name(api.price.provider, api.price.model)
+            rows.append(_assumed(f"Cached input at {name}", f"{share:.1%} of its input tokens", api.kept.note))
     if load.mix.shares_prefixes:
         rows.append(
             _assumed("Prefix cache of the fleet", "simulated per replica, least recently used first", "engine default")

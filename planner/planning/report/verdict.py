@@ -7,8 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from costmodel.pricing.money import rounded, to_cents, to_decimal
-from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.money.bills import FleetBill
 from planner.planning.money.further import Further
+from planner.planning.money.hosted import Hosted
 from planner.planning.money.hybrid import Split
 from planner.planning.report.names import (
     amount,

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from costmodel import (
+    ApiPrice,
     ModelConfigError,
     ModelSpec,
     Parallelism,
@@ -22,12 +23,13 @@ from costmodel import (
     load_catalog,
 )
 from planner.planning.errors import FieldError, ScenarioInvalid, pointer, show
+from planner.planning.schema.api import Api, ApiAlternative
 from planner.planning.schema.checks import Found, number, part
 from planner.planning.schema.model import CustomAccelerator, Hardware, Model
 from planner.planning.schema.samples import single_token_errors, trace_sample_errors
-from planner.planning.schema.scenario import Api, Engine
+from planner.planning.schema.scenario import Engine
 from planner.planning.schema.traffic import Shape, Trace
-from planner.planning.search.inventory import resolve_api, resolve_gpu, resolve_model
+from planner.planning.search.inventory import TierUnknownError, resolve_api, resolve_gpu, resolve_model
 from planner.planning.traffic.builtin_traces import BUILTIN_TRACES
 from planner.planning.traffic.replay import replayed
 from planner.planning.traffic.trace_source import load_trace
@@ -232,11 +234,26 @@ def _apis(api: Api, priced_at: date) -> Found:
     for index, choice in enumerate(api.alternatives):
         here = ("api", "alternatives", index)
         try:
-            resolve_api(choice, priced_at)
+            price = resolve_api(choice, priced_at)
+            yield from _sold_terms(choice, price, here)
         except UnknownIdError as error:
             yield unknown_id(error, *here, "provider" if "provider" in str(error) else "model")
+        except TierUnknownError as error:
+            yield no_price(error, *here, "service_tier")
         except PriceUnknownError as error:
             yield no_price(error, *here, "model")
+
+
+def _sold_terms(choice: ApiAlternative, price: ApiPrice, here: tuple[str | int, ...]) -> Found:
+    """What is asked for and not sold, and half of a price."""
+    if choice.caching == "1h" and price.standard.rates.cached_write_1h_usd_per_mtok is None:
+        detail = f"No price is listed for keeping prompts of {price.model} at {price.provider} for an hour."
+        yield FieldError("no_price", pointer(*here, "caching"), show("1h"), "cheapest, default, off", detail)
+    own = choice.price
+    if own is not None and (own.batch_input_usd_per_mtok is None) != (own.batch_output_usd_per_mtok is None):
+        name = "batch_input_usd_per_mtok" if own.batch_input_usd_per_mtok is None else "batch_output_usd_per_mtok"
+        detail = "A batch price needs both, that of input and that of output."
+        yield FieldError("missing", pointer(*here, "price", name), "", "required", detail)
 
 
 def _traffic(data: dict[str, Any]) -> Found:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from costmodel import api_price, load_catalog
+from planner.planning.schema.api import Api, ApiAlternative
 from planner.planning.schema.model import GpuChoice, Hardware, Model
-from planner.planning.schema.scenario import Api, ApiAlternative, Scenario
+from planner.planning.schema.scenario import Scenario
 
 
 def with_catalog_ids(scenario: Scenario) -> Scenario:
@@ -45,12 +46,13 @@ def _hardware(hardware: Hardware) -> Hardware:
 
 
 def _api(scenario: Scenario) -> Api:
-    found: dict[tuple[str, str], ApiAlternative] = {}
+    found: dict[ApiAlternative, None] = {}
+    own: dict[tuple[str, str], ApiAlternative] = {}
     for choice in scenario.api.alternatives:
         if choice.price is not None:
-            found.setdefault((choice.provider, choice.model), choice)
+            if own.setdefault((choice.provider, choice.model), choice) is choice:
+                found.setdefault(choice)
             continue
         price = api_price(choice.provider, choice.model, scenario.priced_at)
-        alternative = ApiAlternative(provider=price.provider, model=price.model)
-        found.setdefault((price.provider, price.model), alternative)
-    return Api(alternatives=tuple(found.values()))
+        found.setdefault(choice.model_copy(update={"provider": price.provider, "model": price.model}))
+    return scenario.api.model_copy(update={"alternatives": tuple(found)})

@@ -8,45 +8,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from costmodel import BillingMode
+from planner.planning.schema.api import Api
 from planner.planning.schema.calibration import Calibration
 from planner.planning.schema.costs import Costs
-from planner.planning.schema.fields import IsoDate, Loose, Part, Range, Ratio, ShortText, Sourced
+from planner.planning.schema.fields import IsoDate, Loose, Part, Range, Ratio, ShortText
 from planner.planning.schema.model import Hardware, Model
 from planner.planning.schema.slo import Slo
 from planner.planning.schema.traffic import Traffic
 
 SCHEMA_VERSION = 1
-
-
-Price = Annotated[float, Range(0, 100_000, "USD per million tokens")]
-
-
-class ApiPriceOverride(Sourced):
-    """A price of your own for one hosted model, in US dollars per million tokens."""
-
-    input_usd_per_mtok: Price = Field(description="Per million input tokens.")
-    output_usd_per_mtok: Price = Field(description="Per million output tokens.")
-    cached_read_usd_per_mtok: Price | None = Field(
-        None, description="Per million input tokens read from the provider's cache; left out: as other input."
-    )
-
-
-class ApiAlternative(Part):
-    """One hosted model to compare with."""
-
-    provider: ShortText = Field(description="Provider of the API, such as groq or aws.")
-    model: ShortText = Field(description="The provider's id of the model.")
-    price: ApiPriceOverride | None = Field(
-        None, description="Your own price; names that the catalog lacks need one. Left out: the list price."
-    )
-
-
-class Api(Part):
-    """Hosted models that could serve the same tokens."""
-
-    alternatives: Annotated[tuple[ApiAlternative, ...], Field(max_length=8), Loose] = Field(
-        (), description="Compared on the same tokens, at the list prices of priced_at."
-    )
 
 
 class Engine(Part):

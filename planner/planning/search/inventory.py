@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from costmodel import (
@@ -22,9 +22,10 @@ from costmodel import (
     model_from_sizes,
     own_api_price,
 )
+from planner.planning.schema.api import ApiAlternative
 from planner.planning.schema.fields import Sourced
 from planner.planning.schema.model import CustomAccelerator, Hardware, Model
-from planner.planning.schema.scenario import ApiAlternative, Scenario
+from planner.planning.schema.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +81,28 @@ def _custom(custom: CustomAccelerator) -> Accelerator:
     )
 
 
+class TierUnknownError(PriceUnknownError):
+    """The model is sold, but not in the tier of service that was asked for."""
+
+
 def resolve_api(choice: ApiAlternative, priced_at: date) -> ApiPrice:
-    """The price of a hosted model: the scenario's own, else the list price. Raises UnknownIdError or
-    PriceUnknownError."""
+    """The price of a hosted model: the scenario's own, else the list price, less the discount; the standard rates are
+    those of the tier asked for. Raises UnknownIdError, PriceUnknownError, or TierUnknownError where the tier has no
+    price."""
+    price = _listed_or_own(choice, priced_at)
+    card = price.card(choice.service_tier)
+    if card is None:
+        raise TierUnknownError(
+            f"{choice.service_tier} processing of {price.model} at {price.provider}",
+            detail="no such price is listed",
+            needed="Use the standard tier",
+        )
+    if choice.service_tier != "standard":
+        price = replace(price, standard=card, half_hours=())
+    return price.less(choice.discount_ratio) if choice.discount_ratio else price
+
+
+def _listed_or_own(choice: ApiAlternative, priced_at: date) -> ApiPrice:
     own = choice.price
     if own is None:
         return api_price(choice.provider, choice.model, priced_at)
@@ -93,6 +113,11 @@ def resolve_api(choice: ApiAlternative, priced_at: date) -> ApiPrice:
         input_usd_per_mtok=own.input_usd_per_mtok,
         output_usd_per_mtok=own.output_usd_per_mtok,
         cached_read_usd_per_mtok=own.cached_read_usd_per_mtok,
+        cached_write_usd_per_mtok=own.cached_write_usd_per_mtok,
+        cached_write_1h_usd_per_mtok=own.cached_write_1h_usd_per_mtok,
+        batch_input_usd_per_mtok=own.batch_input_usd_per_mtok,
+        batch_output_usd_per_mtok=own.batch_output_usd_per_mtok,
+        usd_per_1k_requests=own.usd_per_1k_requests,
         source=own.source or "the scenario",
         as_of=own.as_of.isoformat() if own.as_of else "",
     )

@@ -9,7 +9,8 @@ from fractions import Fraction
 from costmodel import Coverage, replicas_for_peak
 from costmodel.pricing.money import exact
 from costmodel.pricing.terms import BillingMode
-from planner.planning.money.bills import FleetBill, Hosted, fleet_bill
+from planner.planning.money.bills import FleetBill, fleet_bill
+from planner.planning.money.hosted import Hosted
 from planner.planning.money.running import billing_modes, running_in
 from planner.planning.search.candidates import Candidate, Job
 from planner.planning.search.closed_form import Form

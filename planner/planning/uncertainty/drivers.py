@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 
 from costmodel.pricing.hybrid import overflow_ratio
-from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.money.bills import FleetBill
 from planner.planning.money.further import Further, further_of
+from planner.planning.money.hosted import Hosted
 from planner.planning.money.hybrid import Split
 from planner.planning.schema import Scenario
 from planner.planning.search.candidates import Job
@@ -163,7 +164,7 @@ class Model:
         gpus_usd = self._gpus_usd(serving, factor["load"] * self.size.capacity_rps / capacity) * factor["gpu_price"]
         api_usd = self._api_usd(factor)
         closed = self.bill.month.outside_ratio
-        outside = np.zeros(draws) if api_usd is None else closed * (api_usd - float(self.further.api_usd))
+        outside = np.zeros(draws) if api_usd is None or not closed else self._at_least(closed * self._usage_usd(factor))
         fleet = gpus_usd + outside + float(self.further.self_host_usd)
         split = self._split_usd(capacity, factor, api_usd)
         return Outcome(
@@ -189,7 +190,7 @@ class Model:
             return None
         best, running = self.split.best, self.bill.running
         carries = capacity / factor["load"]  # of one replica, at the planned rates
-        all_usd = api_usd - float(self.further.api_usd)
+        all_usd = self._usage_usd(factor)
         terms, week = running.terms, np.sort(np.array(running.rates_rps))[::-1]
         if terms.mode == "always_on" and running.work is None:
             replica_usd = float(terms.usd_per_replica_hour * terms.hours_per_month) * factor["gpu_price"]
@@ -203,19 +204,29 @@ class Model:
         for count in counts:
             beyond = np.maximum(overflow_ratio(running.rates_rps, count * carries), self.bill.month.outside_ratio)
             both = float(self.further.self_host_usd) + float(self.further.api_usd)
-            found.append(np.where(count > 0, count * replica_usd + beyond * all_usd + both, api_usd))
+            sent_on = np.where(beyond > 0, self._at_least(beyond * all_usd), 0.0)
+            found.append(np.where(count > 0, count * replica_usd + sent_on + both, api_usd))
         return np.asarray(np.minimum.reduce(found))
 
     def _api_usd(self, factor: Factors) -> FloatArray | None:
         if self.against is None:
             return None
-        lines = self.against.bill.lines
+        return self._at_least(self._usage_usd(factor)) + float(self.further.api_usd)
+
+    def _at_least(self, usage_usd: FloatArray) -> FloatArray:
+        """With what is missing to the API's monthly minimum."""
+        assert self.against is not None
+        return np.asarray(np.maximum(float(self.against.minimum_usd), usage_usd))
+
+    def _usage_usd(self, factor: Factors) -> FloatArray:
+        """The API's month in proportion to load, lengths and prices."""
+        assert self.against is not None
+        lines = self.against.usage.lines
         output = float(sum(line.usd_per_month for line in lines if line.kind == "output"))
         fees = float(sum(line.usd_per_month for line in lines if line.kind is None))
-        prompts = float(self.against.bill.usd_per_month) - output - fees
+        prompts = float(self.against.usage.usd_per_month) - output - fees
         tokens = (prompts * factor["prompt"] + output * factor["output"]) * factor["token_ratio"]
-        bill = (tokens + fees) * factor["load"] * factor["api_price"]
-        return np.asarray(bill + float(self.further.api_usd))
+        return np.asarray((tokens + fees) * factor["load"] * factor["api_price"])
 
     def _step_ratio(self, step: FloatArray) -> FloatArray:
         covered, mid = self.size.coverage, self.size.capacity_rps

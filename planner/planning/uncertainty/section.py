@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.planning.money.bills import FleetBill, Hosted
+from planner.planning.money.bills import FleetBill
+from planner.planning.money.hosted import Hosted
 from planner.planning.money.hybrid import Split
 from planner.planning.report.plain import usd
 from planner.planning.search.candidates import Job

@@ -67,6 +67,21 @@ def test_calculated_anew_it_says_what_the_report_says(books: dict[str, Any]) -> 
     assert cells["break_even_tokens_per_month"] == "never"
 
 
+def test_a_monthly_minimum_is_the_larger_of_both_and_turns_the_line_level() -> None:
+    report = example()
+    (api, *_) = report["api"]
+    missing = {"label": "Up to the monthly minimum", "tokens": 0, "usd_per_mtok": 0, "usd_per_month": 1000.0}
+    agreed = api | {"minimum_usd_per_month": api["usd_per_month"] + 1000, "lines": [*api["lines"], missing],
+                    "usd_per_month": api["usd_per_month"] + 1000}  # fmt: skip
+    data = report_xlsx(report | {"api": [agreed]})
+    cells = cells_of(openpyxl.load_workbook(io.BytesIO(data), data_only=True))
+    assert cells["api_1_usd_per_month"] == cells["api_1_minimum_usd"] == agreed["usd_per_month"]
+    assert cells["api_1_usage_usd"] == pytest.approx(api["usd_per_month"], abs=0.005)
+    formulas = cells_of(openpyxl.load_workbook(io.BytesIO(data)))
+    assert formulas["api_1_usd_exact"] == "=MAX(api_1_minimum_usd,api_1_usage_usd)"
+    assert "break_even_step" not in formulas
+
+
 def test_the_values_stored_are_those_that_a_reader_calculates(books: dict[str, Any]) -> None:
     """Readers that do not calculate show the same numbers, on every sheet."""
     stored = openpyxl.load_workbook(io.BytesIO(report_xlsx(example())), data_only=True)
