@@ -9,6 +9,7 @@ results and how much they differ. A speed below 1 stretches time, so that what H
 import asyncio
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,7 @@ def main() -> None:
         finally:
             server.terminate()
             server.wait()
+    served_s = resource.getrusage(resource.RUSAGE_CHILDREN)
     answers = [answer for answer in step.answers if answer.error != "unfinished"]
     assert all(answer.done for answer in answers)
     workload = Workload(
@@ -84,7 +86,7 @@ def main() -> None:
     rows = [place for place, answer in enumerate(step.answers) if answer.error != "unfinished"]
     late = np.array([answer.late_s * 1e3 for answer in answers])
     print(f"{len(rows)} requests at {rate_rps:g}/s; sent late by {np.percentile(late, 99):.1f} ms at p99; "
-          f"client busy {step.busy_ratio:.0%}")  # fmt: skip
+          f"client busy {step.busy_ratio:.0%}; server {served_s.ru_utime + served_s.ru_stime:.1f} s of a core")  # fmt: skip
     print(f"{'ms':<10}{'HTTP':>10}{'simulator':>12}{'':>9}")
     for name, over_http, simulated in (
         ("TTFT", [answer.ttft_ms for answer in answers], ttft_ms(log)[rows]),

@@ -13,16 +13,19 @@ _GAPS = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5
 _LONG = (0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0, 960.0)
 
 
+_TOKENS = tuple(float(digit * 10**power) for power in range(7) for digit in (1, 2, 5))
+
+
 class Histogram:
-    """Counts by upper bound in seconds."""
+    """Counts by upper bound, in seconds or tokens."""
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds, self._counts, self._sum = bounds, [0] * (len(bounds) + 1), 0.0
 
-    def add(self, value_s: float) -> None:
+    def add(self, value: float) -> None:
         """One more."""
-        self._counts[bisect_left(self._bounds, value_s)] += 1
-        self._sum += value_s
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
 
     def lines(self, name: str, label: str) -> list[str]:
         """In the format of Prometheus."""
@@ -35,7 +38,7 @@ class Histogram:
 
 @dataclass(slots=True)
 class ServerMetrics:
-    """Since the start; times in simulated seconds."""
+    """Since the start; times in simulated seconds, those of the engine alone as real ones count them."""
 
     model: str
     prompt_tokens: int = 0
@@ -47,6 +50,8 @@ class ServerMetrics:
     itl: Histogram = field(default_factory=lambda: Histogram(_GAPS))
     tpot: Histogram = field(default_factory=lambda: Histogram(_GAPS))
     e2e: Histogram = field(default_factory=lambda: Histogram(_LONG))
+    prompts: Histogram = field(default_factory=lambda: Histogram(_TOKENS))
+    outputs: Histogram = field(default_factory=lambda: Histogram(_TOKENS))
 
     def text(self, clock: EngineClock) -> str:
         """The page."""
@@ -73,6 +78,8 @@ class ServerMetrics:
         lines += self.itl.lines("vllm:inter_token_latency_seconds", label)
         lines += self.tpot.lines("vllm:request_time_per_output_token_seconds", label)
         lines += self.e2e.lines("vllm:e2e_request_latency_seconds", label)
+        lines += self.prompts.lines("vllm:request_prompt_tokens", label)
+        lines += self.outputs.lines("vllm:request_generation_tokens", label)
         return "\n".join(lines) + "\n"
 
 

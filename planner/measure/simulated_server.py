@@ -153,8 +153,11 @@ class SimulatedServer:
         metrics.finished[reason] += 1
         metrics.prompt_tokens += asked.prompt_tokens
         metrics.cached_tokens += ended.cached_tokens
-        metrics.ttft.add((sink.first_ps - sink.arrival_ps) / PS_PER_S)
-        metrics.e2e.add((sink.last_ps - sink.arrival_ps) / PS_PER_S)
+        begun_ps = sink.arrival_ps + sink.delay_ps  # engines count their own time, without HTTP and tokenizer
+        metrics.ttft.add((sink.first_ps - begun_ps) / PS_PER_S)
+        metrics.e2e.add((sink.last_ps - begun_ps) / PS_PER_S)
+        metrics.prompts.add(asked.prompt_tokens)
+        metrics.outputs.add(output)
         if output > 1:
             metrics.tpot.add((sink.last_ps - sink.first_ps) / PS_PER_S / (output - 1))
 

@@ -19,6 +19,8 @@ ROSE_RATIO = 0.25
 ROSE_DEVIATIONS = 3.0
 LATE_MS = 10.0
 """A generator that sends later than this, or is held up longer, adds to the latencies that it measures."""
+TIMER_MS = 1.1
+"""So late timers come on an idle machine, as they are set in whole milliseconds."""
 BUSY_RATIO = 0.9
 SEVERAL_TOKENS = 1.05
 INTERRUPTED = "interrupted"
@@ -133,6 +135,13 @@ def client_limits(step: Step) -> list[str]:
     return found
 
 
+def client_adds_ms(step: Step) -> float:
+    """About how much the client itself adds to a first token, mean: what it sends late, and wakes up late to read."""
+    late_ms = [answer.late_s * 1e3 for answer in step.answers]
+    woken_ms = [max(0.0, lag - TIMER_MS) for lag in step.lags_ms]
+    return (_mean(late_ms) or 0.0) + (_mean(woken_ms) or 0.0)
+
+
 def _p99(values: Sequence[float]) -> float:
     return nearest_rank(np.sort(np.array(values)), 99) if values else 0.0
 
@@ -177,7 +186,8 @@ def step_row(step: Step, targets: Targets) -> dict[str, Any]:
     good = sum(_good(answer, limits) for answer in answers)
     window_s = max(0.0, step.to_s - step.from_s)
     errors = Counter(answer.error for answer in answers if answer.error)
-    limited = client_limits(step)
+    limited, adds_ms, statistics = client_limits(step), client_adds_ms(step), _statistics(done)
+    first_ms = statistics.get("ttft", {}).get("p50")
     row: dict[str, Any] = {
         "label": _label(step),
         "offered_rps": step.rate_rps,
@@ -191,7 +201,7 @@ def step_row(step: Step, targets: Targets) -> dict[str, Any]:
         **_rates(step, window_s),
         "goodput_ratio": good / len(answers) if answers and limits else None,
         "goodput_rps": good / window_s if window_s and limits else None,
-        "latencies_ms": _statistics(done),
+        "latencies_ms": statistics,
         "tokens_per_chunk": _tokens_per_chunk(done),
         "asked_input_tokens_mean": _mean([answer.asked_prompt_tokens for answer in answers]),
         "asked_output_tokens_mean": _mean([answer.asked_output_tokens for answer in answers]),
@@ -209,6 +219,8 @@ def step_row(step: Step, targets: Targets) -> dict[str, Any]:
             "late_max_ms": max((answer.late_s * 1e3 for answer in step.answers), default=0.0),
             "lag_p99_ms": _p99(step.lags_ms),
             "busy_ratio": step.busy_ratio,
+            "adds_ms": adds_ms,
+            "adds_pct": 100 * adds_ms / first_ms if first_ms else None,
             "limited": limited,
         },
         "requests": _columns(answers),

@@ -37,12 +37,22 @@ def measurement(facts: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], not
     }
 
 
+MOST_ADDED_PCT = 3.0
+"""What the client may add to the median TTFT before it says so."""
+
+
 def row_notes(row: Mapping[str, Any]) -> list[str]:
     """What one should know about a step before believing it."""
     label = row["label"]
     notes = [
         f"{label}: the load generator was the bottleneck, not the server: {why}" for why in row["client"]["limited"]
     ]
+    adds_pct = row["client"]["adds_pct"]
+    if adds_pct is not None and adds_pct > MOST_ADDED_PCT:
+        notes.append(
+            f"{label}: this machine could not keep up: it was late by {row['client']['adds_ms']:.1f} ms on the mean, so "
+            f"TTFT is about {adds_pct:.0f} % too high; leave a core to the load generator"
+        )
     if row["stopped"]:
         notes.append(f"{label}: stopped: {row['stopped']}")
     per_chunk = row["tokens_per_chunk"]

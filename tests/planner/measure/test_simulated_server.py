@@ -230,18 +230,20 @@ def test_a_client_that_leaves_frees_its_seat() -> None:
 
 
 def test_metrics_are_vllms_and_our_own_reader_takes_them() -> None:
-    async def go() -> str:
+    async def go() -> tuple[str, float]:
         async with serving() as (_, url):
-            await ask_all(asker_for(url), [asked(100, 11, place, 0.3 * place) for place in range(12)])
-            return (await get(url, "/metrics")).body.decode()
+            answers = await ask_all(asker_for(url), [asked(100, 11, place, 0.3 * place) for place in range(12)])
+            return (await get(url, "/metrics")).body.decode(), sum(each.ttft_ms for each in answers) / 12
 
-    text = run(go())
+    text, ttft_ms = run(go())
     assert "vllm:num_requests_running" in text
     found = read_measurement(open_source(bytes_source(text.encode())))
     assert found is not None
     (metrics,) = found.runs
     assert (metrics.completed, metrics.input_tokens, metrics.output_tokens) == (12, 1200, 132)
     assert metrics.latencies_ms["tpot"]["mean"] == pytest.approx(10.3, abs=0.3)
+    assert metrics.latencies_ms["ttft"]["mean"] == pytest.approx(ttft_ms - 7, abs=0.01), "without HTTP and tokenizer"
+    assert set(metrics.lengths) == {"input", "output"}
 
 
 def test_pages() -> None:

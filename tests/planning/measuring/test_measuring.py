@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.planning.measuring.answers import Answer, Step, client_limits, rose, statistics_ms, step_row
+from planner.planning.measuring.answers import (
+    Answer,
+    Step,
+    client_adds_ms,
+    client_limits,
+    rose,
+    statistics_ms,
+    step_row,
+)
+from planner.planning.measuring.document import row_notes
 from planner.planning.measuring.search import CLOSE_RATIO, MOST_STEPS, Rates, enough_at_a_time
 from planner.planning.search.targets import Target, Targets
 
@@ -109,3 +118,15 @@ def test_what_limits_the_client() -> None:
     step.lags_ms = [0.1] * 90 + [30.0] * 10
     step.busy_ratio = 0.97
     assert len(client_limits(step)) == 3
+
+
+def test_a_client_that_cannot_keep_up_says_how_much_it_adds() -> None:
+    quick, late = step_of([answer(place * 0.1) for place in range(100)]), step_of([answer(0.1 * n) for n in range(100)])
+    quick.lags_ms = [0.9] * 100
+    late.lags_ms = [2.1] * 100
+    for each in late.answers:
+        each.late_s = 0.004
+    assert client_adds_ms(quick) == 0.0
+    assert client_adds_ms(late) == pytest.approx(5.0)
+    for step, says in ((quick, False), (late, True)):
+        assert any("TTFT is about" in note for note in row_notes(step_row(step, TARGETS))) is says
