@@ -85,8 +85,9 @@ def main() -> None:
     log = simulate_fleet(fleet, workload, engine="reference")
     rows = [place for place, answer in enumerate(step.answers) if answer.error != "unfinished"]
     late = np.array([answer.late_s * 1e3 for answer in answers])
+    core_s = served_s.ru_utime + served_s.ru_stime
     print(f"{len(rows)} requests at {rate_rps:g}/s; sent late by {np.percentile(late, 99):.1f} ms at p99; "
-          f"client busy {step.busy_ratio:.0%}; server {served_s.ru_utime + served_s.ru_stime:.1f} s of a core")  # fmt: skip
+          f"client busy {step.busy_ratio:.0%}; server {core_s:.1f} s of a core")  # fmt: skip
     print(f"{'ms':<10}{'HTTP':>10}{'simulator':>12}{'':>9}")
     for name, over_http, simulated in (
         ("TTFT", [answer.ttft_ms for answer in answers], ttft_ms(log)[rows]),

@@ -50,8 +50,8 @@ def row_notes(row: Mapping[str, Any]) -> list[str]:
     adds_pct = row["client"]["adds_pct"]
     if adds_pct is not None and adds_pct > MOST_ADDED_PCT:
         notes.append(
-            f"{label}: this machine could not keep up: it was late by {row['client']['adds_ms']:.1f} ms on the mean, so "
-            f"TTFT is about {adds_pct:.0f} % too high; leave a core to the load generator"
+            f"{label}: this machine could not keep up: it was late by {row['client']['adds_ms']:.1f} ms in the mean, "
+            f"so TTFT is about {adds_pct:.0f} % too high; leave a core to the load generator"
         )
     if row["stopped"]:
         notes.append(f"{label}: stopped: {row['stopped']}")
