@@ -45,9 +45,20 @@ from costmodel.pricing.breakeven import (
     replicas_for_peak,
     staircase,
 )
-from costmodel.pricing.gpu_listings import GpuListing, gpu_listings
+from costmodel.pricing.gpu_listings import GpuListing
 from costmodel.pricing.gpu_pricing import GpuPrice, gpu_price, price_drift
 from costmodel.pricing.money import PriceUnknownError, split_to_cents, to_cents
+from costmodel.pricing.price_book import (
+    SHIPPED_PRICES,
+    ApprovedApiPrices,
+    ApprovedGpuPrices,
+    PriceBook,
+    catalog_version,
+    gpu_listings,
+    offer_key,
+    prices_in_force,
+    using,
+)
 from costmodel.pricing.selfhost_cost import (
     CostIdentity,
     CostLine,
@@ -63,10 +74,13 @@ from costmodel.steptime import StepTimeTables, decode_floor_s, prefill_floor_s, 
 from costmodel.steptime.coverage import Coverage, coverage
 
 __all__ = [
+    "SHIPPED_PRICES",
     "Accelerator",
     "ApiBill",
     "ApiPrice",
     "ApiTraffic",
+    "ApprovedApiPrices",
+    "ApprovedGpuPrices",
     "AttentionGroup",
     "BillingMode",
     "BreakEven",
@@ -90,6 +104,7 @@ __all__ = [
     "ModelConfigError",
     "ModelSpec",
     "Parallelism",
+    "PriceBook",
     "PriceUnknownError",
     "Problem",
     "RateCard",
@@ -108,6 +123,7 @@ __all__ = [
     "api_traffic",
     "break_even",
     "break_even_curve",
+    "catalog_version",
     "checkpoint_bytes",
     "cost_identity",
     "coverage",
@@ -128,11 +144,13 @@ __all__ = [
     "model_from_hf_config",
     "model_from_params",
     "model_from_sizes",
+    "offer_key",
     "openai_usage",
     "own_api_price",
     "paid_hours_per_month",
     "prefill_floor_s",
     "price_drift",
+    "prices_in_force",
     "ranked_fixes",
     "replicas_for_peak",
     "self_host_cost",
@@ -146,5 +164,6 @@ __all__ = [
     "token_time_mean_context_from_moments",
     "usage_cost_usd",
     "usd_per_mtok_at",
+    "using",
     "valid_tp",
 ]

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from costmodel.deployment.problems import UnknownIdError
-from costmodel.pricing import api_first_source
 from costmodel.pricing.api_second_source import TableRow, table_rows
+from costmodel.pricing.price_book import PriceBook, prices_in_force
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, Provider
@@ -52,14 +52,18 @@ class CatalogEntry:
     lender: str | None = None
 
 
-@lru_cache(maxsize=1)
 def entries() -> Mapping[str, Mapping[str, CatalogEntry]]:
     """Provider id to model id to entry, both in alphabetical order. A table row that no model of the first source
     answers to becomes an entry of its own, unless its long-context rates are left out of the table."""
+    return _entries(prices_in_force())
+
+
+@lru_cache(maxsize=2)
+def _entries(book: PriceBook) -> Mapping[str, Mapping[str, CatalogEntry]]:
     rows: dict[str, list[TableRow]] = {}
     for row in table_rows():
         rows.setdefault(row.provider, []).append(row)
-    known = api_first_source.providers()
+    known = book.providers
     joined = {name: _join(name, known.get(name), rows.get(name, ())) for name in sorted({*known, *rows})}
     return {name: models for name, models in joined.items() if models}
 
@@ -67,7 +71,7 @@ def entries() -> Mapping[str, Mapping[str, CatalogEntry]]:
 def find_provider(name: str) -> str:
     """Provider id for a forgiving name (`Bedrock`, `together_ai`). Raises UnknownIdError with suggestions."""
     by_key = {_squash(provider): provider for provider in entries()}
-    for provider_id, provider in api_first_source.providers().items():
+    for provider_id, provider in prices_in_force().providers.items():
         if provider_id in entries():
             by_key.setdefault(_squash(provider.name), provider_id)
     for alias, provider_id in PROVIDER_ALIASES.items():
@@ -126,14 +130,14 @@ def _join(provider_id: str, provider: Provider | None, rows: Sequence[TableRow])
 
 
 def _matched_by_rule(provider_id: str, model: str) -> CatalogEntry | None:
-    provider = api_first_source.providers().get(provider_id)
+    provider = prices_in_force().providers.get(provider_id)
     if provider is None or not model.strip():
         return None
     own = provider.find_model(model)
     if own is not None:
         return entries()[provider_id][own.id]
     for lender in provider.fallback_model_providers or ():
-        lent = api_first_source.providers()[lender].find_model(model)
+        lent = prices_in_force().providers[lender].find_model(model)
         if lent is not None:
             return CatalogEntry(provider=provider_id, model=lent.id, first=lent, second=None, lender=lender)
     return None

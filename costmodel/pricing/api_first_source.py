@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
@@ -34,15 +35,31 @@ class DatedRates:
 
 
 @lru_cache(maxsize=1)
-def providers() -> Mapping[str, Provider]:
+def bundled_providers() -> Mapping[str, Provider]:
     """The package's own providers by id, from the data inside its wheel."""
     from genai_prices.data import providers as bundled  # 0.3 s and 1.6 MB: only when prices are asked for
 
     return {provider.id: provider for provider in bundled}
 
 
+def parsed_providers(document: bytes) -> Mapping[str, Provider]:
+    """Providers by id out of a published list: the JSON array of the package's own repository, second version.
+
+    Raises ValueError: it is no such list.
+    """
+    from genai_prices.types import _providers_from_raw  # what its own update does with a fetched list
+
+    try:
+        raw = json.loads(document)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(raw, list):
+        raise ValueError("it must be an array of providers")
+    return {provider.id: provider for provider in _providers_from_raw(raw)}
+
+
 @lru_cache(maxsize=1)
-def source_label() -> tuple[str, str]:
+def bundled_label() -> tuple[str, str]:
     """Name of the source with its release, and the month of that release."""
     release = version("genai-prices")
     return f"genai-prices {release} (MIT)", RELEASE_MONTHS.get(release, f"release {release}")

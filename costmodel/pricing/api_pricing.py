@@ -7,12 +7,12 @@ from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 
-from costmodel.pricing import api_first_source
 from costmodel.pricing.api_catalog import CatalogEntry, entries, find_entry
 from costmodel.pricing.api_first_source import DatedRates, dated_rates, per_mtok
 from costmodel.pricing.api_rates import ApiPrice, RateCard, TokenRates
 from costmodel.pricing.api_second_source import TableRow, table_label
 from costmodel.pricing.money import Number, PriceUnknownError, to_decimal
+from costmodel.pricing.price_book import PriceBook, prices_in_force, using
 
 STALE_AFTER_DAYS = 180
 
@@ -76,9 +76,18 @@ def own_api_price(
     )
 
 
-@lru_cache(maxsize=8)
 def api_price_listing(priced_at: date) -> tuple[ApiPrice, ...]:
     """Every model sold by the token on that day, by provider and model id."""
+    return _listing(prices_in_force(), priced_at)
+
+
+@lru_cache(maxsize=8)
+def _listing(book: PriceBook, priced_at: date) -> tuple[ApiPrice, ...]:
+    with using(book):
+        return _prices_on(priced_at)
+
+
+def _prices_on(priced_at: date) -> tuple[ApiPrice, ...]:
     prices = (_price_of(entry, priced_at) for models in entries().values() for entry in models.values())
     return tuple(price for price in prices if price is not None)
 
@@ -114,7 +123,7 @@ def _from_first(entry: CatalogEntry, priced_at: date) -> ApiPrice | None:
     dated = dated_rates(entry.first, priced_at)
     if dated is None:
         return None
-    source, as_of = api_first_source.source_label()
+    source, as_of = prices_in_force().api_source(entry.lender or entry.provider, entry.model)
     batch, notes = dated.batch, list(dated.notes)
     if entry.second is not None:
         agrees = _agree(dated.standard.rates, entry.second.rates)

@@ -29,7 +29,8 @@ class AsOf:
 
 @dataclass(frozen=True, slots=True)
 class GpuListing:
-    """One published price of one accelerator. `labels` say what kind of offer it is; none means a plain price."""
+    """One published price of one accelerator. `labels` say what kind of offer it is; none means a plain price.
+    withdrawn: said to be offered no more since that day; it has no price then."""
 
     accelerator_id: str
     provider: str
@@ -44,6 +45,7 @@ class GpuListing:
     source: str
     note: str
     labels: tuple[str, ...]
+    withdrawn: bool = False
 
 
 def parse_as_of(text: str) -> AsOf:
@@ -62,7 +64,7 @@ def parse_as_of(text: str) -> AsOf:
 
 
 @lru_cache(maxsize=1)
-def gpu_listings() -> tuple[GpuListing, ...]:
+def shipped_listings() -> tuple[GpuListing, ...]:
     """Every shipped listing, in the order of the file (`data/gpu_prices.csv`)."""
     table = resources.files("costmodel") / "data" / "gpu_prices.csv"
     return read_listings(table.read_text(encoding="utf-8").splitlines())

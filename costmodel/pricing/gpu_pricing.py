@@ -9,8 +9,9 @@ from decimal import Decimal
 from typing import Literal
 
 from costmodel.catalog.display_names import exact_usd
-from costmodel.pricing.gpu_listings import AsOf, GpuListing, gpu_listings
+from costmodel.pricing.gpu_listings import AsOf, GpuListing
 from costmodel.pricing.money import Number, PriceUnknownError, to_decimal
+from costmodel.pricing.price_book import prices_in_force
 
 WINDOW_DAYS = 180
 
@@ -57,7 +58,7 @@ def gpu_price(
     """
     offered = [
         listing
-        for listing in (gpu_listings() if listings is None else listings)
+        for listing in (prices_in_force().listings_on(priced_at) if listings is None else listings)
         if listing.accelerator_id == accelerator_id
         and listing.on_demand_usd_per_gpu_hour is not None
         and _matches(listing, providers, regions)

@@ -5,6 +5,8 @@
 ('meta-llama/Llama-3.3-70B-Instruct', 730.0)
 """
 
+from costmodel import SHIPPED_PRICES, PriceBook
+from costmodel import using as using_prices
 from planner.planning.calibration.deployment import MeasuredDeployment, catalog_model_id, read_deployment
 from planner.planning.calibration.matching import with_calibrations
 from planner.planning.errors import FieldError, PlanCancelled, ScenarioInvalid
@@ -16,6 +18,18 @@ from planner.planning.own_catalog import OwnCatalog, OwnEntry
 from planner.planning.own_checks import own_defaults, own_entry
 from planner.planning.plan import plan
 from planner.planning.presets import Preset, preset_get, presets
+from planner.planning.price_feeds import (
+    Feed,
+    FeedInvalid,
+    api_changes,
+    approved_api,
+    approved_gpu,
+    book_of,
+    change_as_dict,
+    gpu_changes,
+    parse_feed,
+    read_offers,
+)
 from planner.planning.progress import Progress
 from planner.planning.report.estimate_cells import ESTIMATE_COLUMNS
 from planner.planning.report.plain import report_bytes
@@ -30,7 +44,7 @@ from planner.planning.schema import (
     parse_scenario,
     scenario_digest,
 )
-from planner.planning.version import ENGINE_VERSION, result_version, warm_up
+from planner.planning.version import ENGINE_VERSION, approved_digest, result_version, warm_up
 
 __all__ = [
     "CATALOG_KINDS",
@@ -38,6 +52,9 @@ __all__ = [
     "ESTIMATE_COLUMNS",
     "REQUEST_COLUMNS",
     "SCHEMA_VERSION",
+    "SHIPPED_PRICES",
+    "Feed",
+    "FeedInvalid",
     "FieldError",
     "MeasuredDeployment",
     "OwnCatalog",
@@ -45,32 +62,43 @@ __all__ = [
     "OwnKind",
     "PlanCancelled",
     "Preset",
+    "PriceBook",
     "Progress",
     "RequestLog",
     "Scenario",
     "ScenarioInvalid",
+    "api_changes",
+    "approved_api",
+    "approved_digest",
+    "approved_gpu",
+    "book_of",
     "canonical_json",
     "catalog_listing",
     "catalog_model_id",
+    "change_as_dict",
     "estimate_cells",
     "estimate_preview",
     "estimate_scenario",
     "form_to_scenario",
+    "gpu_changes",
     "gpu_price_days",
     "model_facts",
     "own_defaults",
     "own_entry",
+    "parse_feed",
     "parse_scenario",
     "plan",
     "preset_get",
     "presets",
     "price_moves",
     "read_deployment",
+    "read_offers",
     "report_bytes",
     "request_columns",
     "result_version",
     "sample_scenario",
     "scenario_digest",
+    "using_prices",
     "warm_up",
     "with_calibrations",
 ]

@@ -91,7 +91,7 @@ def _gpu_prices(priced_at: date) -> list[dict[str, Any]]:
 
 def gpu_price_days() -> tuple[date, date]:
     """The oldest and the newest day that a listed GPU price dates from; of a month or a year, its first day."""
-    days = [listing.as_of.first_day for listing in gpu_listings()]
+    days = [listing.as_of.first_day for listing in gpu_listings() if not listing.withdrawn]
     return min(days), max(days)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from costmodel import load_catalog
+from costmodel import catalog_version
 
 ENGINE_VERSION = "0.1.0"
 """Raised whenever the same scenario, seed and catalog may give another report."""
@@ -10,7 +10,13 @@ ENGINE_VERSION = "0.1.0"
 
 def result_version() -> str:
     """Engine and catalog version: two equal scenarios with equal result versions have equal reports."""
-    return f"{ENGINE_VERSION}+{load_catalog().version}"
+    return f"{ENGINE_VERSION}+{catalog_version()}"
+
+
+def approved_digest(version: str) -> str | None:
+    """Which approved prices a result's version names; empty for the shipped ones alone, None where it names none."""
+    _, plus, catalog = version.partition("+")
+    return catalog.partition(".")[2] if plus else None
 
 
 def warm_up() -> None:

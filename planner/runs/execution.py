@@ -15,6 +15,7 @@ from django.db import DatabaseError, connection, transaction
 
 from planner import planning
 from planner.core.context import run_id, team_id
+from planner.prices.in_force import book_of
 from planner.runs import leases
 from planner.runs.leases import Lease
 from planner.runs.models import RequestPart, Run
@@ -77,12 +78,14 @@ class ProgressWriter:
 
 
 def execute(lease: Lease) -> None:
-    """Computes the run's report and writes it, or the reason why there is none."""
-    body, team = Run.objects.values_list("body", "team_id").get(pk=lease.run_id)
+    """Computes the run's report and writes it, or the reason why there is none. The prices are those that it was asked
+    of, whatever was approved since."""
+    body, team, version = Run.objects.values_list("body", "team_id", "result_version").get(pk=lease.run_id)
     logs: list[planning.RequestLog] = []
     with _named_in_logs(lease, team), _failures_recorded(lease), Renewal(lease) as renewal:
         progress = ProgressWriter(lease, renewal)
-        report = planning.plan(planning.parse_scenario(body), on_progress=progress, on_requests=logs.append)
+        with planning.using_prices(book_of(version)):
+            report = planning.plan(planning.parse_scenario(body), on_progress=progress, on_requests=logs.append)
         if not _finish(lease, planning.report_bytes(report).decode(), logs):
             logger.warning("run %s: finished, but no longer ours", lease.run_id)
 

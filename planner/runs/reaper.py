@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from planner.datasets.jobs import wake_due as wake_due_jobs
 from planner.datasets.messages import CALIBRATE, COMPARE
 from planner.datasets.models import Calibration, Measurement
+from planner.prices.scheduled import wake_due_fetches
 from planner.runs import leases
 from planner.runs.announcing import announce_ended
 from planner.runs.messages import wake
@@ -67,6 +68,7 @@ def reap_until(stop: threading.Event, sign_of_life: Path | None = None) -> None:
             wake_due()
             wake_due_jobs(Measurement, COMPARE)
             wake_due_jobs(Calibration, CALIBRATE)
+            wake_due_fetches()
             if sign_of_life is not None:
                 sign_of_life.touch()
         except DatabaseError as error:

@@ -1,6 +1,7 @@
 """The sample scenario that a new installation starts with."""
 
 from planner import planning
+from planner.prices.in_force import prices_in_force
 from planner.runs.models import Run, State
 from planner.runs.services import run_digest, run_submit
 from planner.scenarios.models import ScenarioVersion
@@ -20,7 +21,8 @@ def sample_submit(*, user: User, team: Team | None = None) -> Run:
         scenario__team=team, scenario__archived_at=None, digest=planning.scenario_digest(parsed)
     )
     version = saved.order_by("created_at").first() or scenario_create(team=team, user=user, parsed=parsed)
-    return run_submit(team=team, user=user, parsed=parsed, scenario_version=version)
+    with prices_in_force():
+        return run_submit(team=team, user=user, parsed=parsed, scenario_version=version)
 
 
 def sample_done() -> Run | None:

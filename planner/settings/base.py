@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "planner.core",
     "planner.measure",
     "planner.teams",
+    "planner.prices",
     "planner.datasets",
     "planner.scenarios",
     "planner.webhooks",
@@ -43,6 +44,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "planner.core.request_counts.CountRequests",
     "planner.core.middleware.PrivateAnswersMiddleware",
+    "planner.prices.in_force.PricesInForce",
     "planner.core.compressing.CompressPages",
     "planner.web.reader.NumbersOfTheReader",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -123,6 +125,13 @@ CACHES = {
     },
 }
 REQUEST_COUNTS_FILE = DATA_DIR / "cache" / "requests.sqlite3"
+
+# --- price lists ---
+PRICES_LOOK_S: float | None = 5.0  # how often a process looks whether prices were approved; None: never
+PRICE_FEEDS = ENV.price_feeds
+PRICE_FEEDS_PRIVATE = ENV.price_feeds_private
+PRICE_REFRESH_HOURS = ENV.price_refresh_hours
+
 METRICS_TOKEN = ENV.metrics_token.get_secret_value() if ENV.metrics_token else None
 
 # --- transport and headers ---

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+PRICE_FEED = re.compile(r"(skypilot:[a-z0-9-]+|gpuhunt(:[a-z0-9-]+)?|genai-prices)=https?://\S+")
 HOST_OR_NETWORK = re.compile(r"[0-9A-Za-z._-]+(/[0-9]{1,3})?|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
 BEARER_TOKEN = re.compile(r"[0-9A-Za-z._~+/=-]{24,512}")
 PROJECT_DIR = Path(__file__).resolve().parents[2]
@@ -48,6 +49,13 @@ class Env(BaseSettings):
     measure_targets: Annotated[list[str], NoDecode] = Field(
         [], description="Servers beyond this machine that `measure` may load: host names, addresses, networks; commas."
     )
+    price_feeds: Annotated[list[str], NoDecode] = Field(
+        [], description="Price lists that may be fetched, FORMAT=ADDRESS, by commas: skypilot:aws=https://…/vms.csv."
+    )
+    price_refresh_hours: float = Field(
+        0, ge=0, le=8760, description="Fetch each of them after so many hours and report the difference; 0: never."
+    )
+    price_feeds_private: bool = Field(False, description="Price lists may lie on private addresses and plain http.")
     metrics_token: SecretStr | None = Field(
         None, description="Bearer token that reads /metrics from elsewhere than this machine."
     )
@@ -72,10 +80,17 @@ class Env(BaseSettings):
             raise ValueError("must have 24 to 512 letters, digits or -._~+/=")
         return value
 
-    @field_validator("allowed_hosts", "measure_targets", mode="before")
+    @field_validator("allowed_hosts", "measure_targets", "price_feeds", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [host.strip() for host in value.split(",") if host.strip()] if isinstance(value, str) else value
+
+    @field_validator("price_feeds")
+    @classmethod
+    def _feeds(cls, value: list[str]) -> list[str]:
+        if not all(PRICE_FEED.fullmatch(entry) for entry in value):
+            raise ValueError("must be skypilot:CLOUD=ADDRESS, gpuhunt=ADDRESS or genai-prices=ADDRESS, by commas")
+        return value
 
     @field_validator("measure_targets")
     @classmethod

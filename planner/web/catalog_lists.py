@@ -38,11 +38,11 @@ _TRIM = re.compile(r"[^a-z0-9]+|instruct|chat|-it$")
 
 def choices(priced_at: date, model_id: str) -> Choices:
     """What can be chosen, at the prices of a date. Hosted models are those that look like `model_id`."""
-    return _choices(priced_at, model_id, separators.current())
+    return _choices(planning.result_version(), priced_at, model_id, separators.current())
 
 
 @lru_cache(maxsize=16)
-def _choices(priced_at: date, model_id: str, marks: separators.Separators) -> Choices:
+def _choices(_version: str, priced_at: date, model_id: str, marks: separators.Separators) -> Choices:
     """marks: those that the prices are written with, so that they are kept for readers of the same alone."""
     hosted = api_rows(priced_at)
     key = family(model_id)
@@ -76,9 +76,13 @@ def _own_price(entry: planning.OwnEntry) -> str:
     return f"{unit_price(entry.value['usd_per_gpu_hour'])}/h, your team's"
 
 
-@lru_cache(maxsize=4)
 def api_rows(priced_at: date) -> tuple[Row, ...]:
     """Every hosted model with a price; thousands, so kept."""
+    return _api_rows(planning.result_version(), priced_at)
+
+
+@lru_cache(maxsize=4)
+def _api_rows(_version: str, priced_at: date) -> tuple[Row, ...]:
     return tuple(planning.catalog_listing("api-prices", priced_at))
 
 

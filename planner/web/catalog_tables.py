@@ -58,16 +58,19 @@ def catalog_list(kind: str, today: date, search: str = "", entries: Sequence[Cat
     return CatalogList(kind, TITLES[kind], NOTES[kind], of, replace(table, rows=(*own, *table.rows)))
 
 
-@lru_cache(maxsize=4)
 def catalog_counts(today: date) -> dict[str, int]:
     """Rows of each list, without the team's own."""
     marks = separators.current()
     return {kind: len(api_rows(today) if kind == "api-prices" else _public(kind, today, marks).rows) for kind in TITLES}
 
 
-@lru_cache(maxsize=16)
 def _public(kind: str, today: date, marks: separators.Separators) -> Table:
     """marks: those that its figures are written with, so that it is kept for readers of the same alone."""
+    return _kept(planning.result_version(), kind, today, marks)
+
+
+@lru_cache(maxsize=16)
+def _kept(_version: str, kind: str, today: date, marks: separators.Separators) -> Table:
     return {"accelerators": _accelerators, "models": _models, "gpu-prices": _gpu_prices}[kind](today)
 
 
@@ -110,8 +113,12 @@ def _api_found(today: date, search: str) -> list[Record]:
     return list(_open_weight(today))
 
 
-@lru_cache(maxsize=4)
 def _open_weight(today: date) -> tuple[Record, ...]:
+    return _open_weight_of(planning.result_version(), today)
+
+
+@lru_cache(maxsize=4)
+def _open_weight_of(_version: str, today: date) -> tuple[Record, ...]:
     keys = {key for row in planning.catalog_listing("models", today) if len(key := family(row["id"])) > 6}
     return tuple(
         row for row in api_rows(today) if row["available"] and any(key in family(row["model"]) for key in keys)

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costmodel.pricing.gpu_listings import GpuListing, gpu_listings, parse_as_of, read_listings
+from costmodel.pricing.gpu_listings import GpuListing, parse_as_of, read_listings
 from costmodel.pricing.gpu_pricing import gpu_price, in_window, median, price_drift
 from costmodel.pricing.money import PriceUnknownError
+from costmodel.pricing.price_book import gpu_listings
 
 PRICED_AT = date(2026, 11, 30)
 HEADER = (

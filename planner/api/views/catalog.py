@@ -12,6 +12,7 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 
+from planner import planning
 from planner.api import openapi_parts as openapi
 from planner.api.answers import REVALIDATE
 from planner.api.listing import list_table
@@ -72,8 +73,12 @@ class ApiPrices(CatalogView):
     kind, query = "api-prices", ApiPricesQuery
 
 
-@lru_cache(maxsize=32)
 def _listing(kind: str, day: date) -> Rows:
+    return _kept(planning.result_version(), kind, day)
+
+
+@lru_cache(maxsize=32)
+def _kept(_version: str, kind: str, day: date) -> Rows:
     return public_rows(kind, day)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from costmodel import Calibration, load_catalog
+from costmodel import Calibration, catalog_version
 from planner.planning.money.hosted import Hosted
 from planner.planning.report.plain import usd
 from planner.planning.schema import Scenario
@@ -135,7 +135,7 @@ def flat_row(
         "method": "closed_form",
         "priced_at": scenario.priced_at.isoformat(),
         "engine_version": ENGINE_VERSION,
-        "catalog_version": load_catalog().version,
+        "catalog_version": catalog_version(),
         "billing_mode": row["billing_mode"],
         "hybrid_replicas": split.get("replicas"),
         "hybrid_self_hosted_ratio": split.get("self_hosted_ratio"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from costmodel import Coverage, load_catalog
+from costmodel import Coverage, catalog_version
 from planner.planning.money.hosted import Hosted
 from planner.planning.report.names import engine_name, exact_usd, gpu_name, hosted_name, model_name, renter_name
 from planner.planning.report.precisions import NOT_JUDGED
@@ -44,7 +44,7 @@ def provenance(
         "scenario_digest": scenario_digest(scenario),
         "schema_version": SCHEMA_VERSION,
         "engine_version": ENGINE_VERSION,
-        "catalog_version": load_catalog().version,
+        "catalog_version": catalog_version(),
         "seed": scenario.seed,
         "priced_at": scenario.priced_at.isoformat(),
         "sources": sources(job, gpus, hosted),

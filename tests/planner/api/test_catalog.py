@@ -38,9 +38,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, date]]]:
         return ROWS
 
     monkeypatch.setattr(planning, "catalog_listing", listing, raising=False)
-    catalog._listing.cache_clear()
+    catalog._kept.cache_clear()
     yield asked
-    catalog._listing.cache_clear()
+    catalog._kept.cache_clear()
 
 
 def table(response: Any) -> list[list[str]]:

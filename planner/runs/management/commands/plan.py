@@ -11,6 +11,7 @@ from django.utils import timezone
 from planner import planning
 from planner.planning.command import INVALID, NO_CANDIDATE, read_document, read_file, with_seed
 from planner.planning.report.text import text_report
+from planner.prices.in_force import stored_prices
 
 
 class Command(BaseCommand):
@@ -24,7 +25,8 @@ class Command(BaseCommand):
 
     def handle(self, *, file: str, seed: int | None, **options: Any) -> None:
         try:
-            report = planning.plan(_scenario(file, seed))
+            with stored_prices():
+                report = planning.plan(_scenario(file, seed))
         except planning.ScenarioInvalid as invalid:
             self._print_errors(invalid, as_json=options["json"])
             sys.exit(INVALID)

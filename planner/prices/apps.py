@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class PricesConfig(AppConfig):
+    name = "planner.prices"
