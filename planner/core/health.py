@@ -1,4 +1,4 @@
-"""`/healthz`: the process answers. `/readyz`: database, broker and a worker answer too."""
+"""`/healthz`: the process answers. `/readyz`: database, broker and a worker answer too, or those asked for."""
 
 import threading
 import time
@@ -18,8 +18,13 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 
 def readyz(request: HttpRequest) -> HttpResponse:
-    """Ready to take runs: 200, or 503 with what is down. Body: `{"status", "database", "broker", "worker"}`."""
-    parts = {"database": _database_answers(), **_probe.look()}
+    """Ready to take runs: 200, or 503 with what is down. Body: `{"status", "database", "broker", "worker"}`.
+
+    `?of=database` asks for that alone: whether pages can be answered, which say themselves when no worker is there.
+    """
+    parts = {"database": _database_answers()}
+    if request.GET.get("of") != "database":
+        parts |= _probe.look()
     status = "ok" if all(parts.values()) else "unavailable"
     body = {"status": status} | {name: "ok" if up else "down" for name, up in parts.items()}
     response = JsonResponse(body, status=200 if status == "ok" else 503)

@@ -99,3 +99,18 @@ def test_rabbitmq_comes_only_by_profile() -> None:
     assert SERVICES["rabbitmq"]["profiles"] == ["rabbitmq"]
     url = compose({"PLANNER_BROKER_URL": "amqp://rabbitmq"})["services"]["web"]["environment"]["PLANNER_BROKER_URL"]
     assert url == "amqp://rabbitmq"
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_container_has_limits(name: str) -> None:
+    assert SERVICES[name]["mem_limit"]
+    assert SERVICES[name]["cpus"]
+
+
+def test_what_is_needed_is_healthy_first() -> None:
+    assert SERVICES["prepare"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
+    for name in ("web", "worker", "reaper"):
+        needed = SERVICES[name]["depends_on"]
+        assert needed["prepare"] == {"condition": "service_completed_successfully"}
+        assert needed["redis"] == {"condition": "service_healthy"}
+        assert needed["rabbitmq"] == {"condition": "service_healthy", "required": False}

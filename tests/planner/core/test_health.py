@@ -65,3 +65,11 @@ def test_without_a_worker_the_broker_still_answers() -> None:
 def test_a_broker_that_is_away_is_named(monkeypatch: Any) -> None:
     monkeypatch.setattr(health.app.conf, "broker_write_url", "redis://127.0.0.1:1/0")
     assert health.ask_workers() == {"broker": False, "worker": False}
+
+
+@pytest.mark.django_db
+def test_pages_are_ready_without_a_worker(client: Client, monkeypatch: Any) -> None:
+    asked = workers(monkeypatch, broker=False, worker=False)
+    response = client.get("/readyz?of=database")
+    assert (response.status_code, response.json()) == (200, {"status": "ok", "database": "ok"})
+    assert asked == []
