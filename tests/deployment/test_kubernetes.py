@@ -1,4 +1,4 @@
-"""What deploy/kubernetes promises, by reading it; against the published schemas too where `kubernetes-validate` is there."""
+"""What deploy/kubernetes promises, by reading it; with `kubernetes-validate` against the published schemas too."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -45,16 +45,17 @@ def container(name: str) -> Document:
 
 @each_pod
 def test_pods_are_read_only_powerless_and_nobody(name: str) -> None:
-    spec, own = PODS[name]["spec"], container(name)["securityContext"]
+    spec = PODS[name]["spec"]
     assert spec["securityContext"]["runAsNonRoot"] is True
     assert spec["securityContext"]["runAsUser"] == 10001  # as in the image
     assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     assert spec["automountServiceAccountToken"] is False
-    assert own == {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
-    }
+    for each in (*spec["containers"], *spec.get("initContainers", ())):
+        assert each["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
 
 
 @each_pod
