@@ -11,6 +11,7 @@ from planner.planning.importers import (
     Opened,
     Source,
     TraceFile,
+    is_json_lines,
     is_vllm_log,
     json_document,
     length_tables,
@@ -69,8 +70,10 @@ def storable(source: Source) -> bytes | None:
 
 def _length_tables(opened: Opened) -> dict[str, Any]:
     """Distributions of lengths in a document; none where it is no document."""
+    if not opened.is_whole and is_json_lines(opened.head):
+        return {}
     try:
-        tables = length_tables(json_document(opened)) if opened.is_whole else {}
+        tables = length_tables(json_document(opened))
         return {name: quantiles(table) for name, table in tables.items()}
     except ImportRefused:
         return {}

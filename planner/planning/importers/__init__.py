@@ -7,7 +7,7 @@
 from planner.planning.importers.cells import number_readings, printable
 from planner.planning.importers.columns import Blocks, Chunk, joined
 from planner.planning.importers.errors import ImportRefused, RowProblem
-from planner.planning.importers.jsons import json_document, looks_like_json
+from planner.planning.importers.jsons import is_json_lines, json_document, looks_like_json
 from planner.planning.importers.length_tables import length_tables, quantiles
 from planner.planning.importers.people import without_people
 from planner.planning.importers.rate_windows import RateWindows, rate_summary, read_rate_windows
@@ -34,6 +34,7 @@ __all__ = [
     "Usage",
     "bytes_source",
     "file_source",
+    "is_json_lines",
     "is_vllm_log",
     "joined",
     "json_document",

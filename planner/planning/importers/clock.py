@@ -22,6 +22,7 @@ from planner.planning.importers.errors import BadCell, ImportRefused
 from planner.planning.importers.reading import Answers, Reading
 
 MAX_BACKSTEP_NS = NS_PER_S
+HOUR_NS = 3_600 * NS_PER_S
 MAX_BACKWARD_RATIO = 0.01
 BACKWARD_RATIO_ROWS = 1_000
 MAX_SORTED_ROWS = 1_000_000
@@ -121,7 +122,13 @@ _BOTH = (("day_first", "01/02 is 1 February"), ("month_first", "01/02 is 2 Janua
 
 def _unit(numbers: list[float], unit: str | None, answers: Answers, reading: Reading) -> str:
     middle = float(np.median(np.abs(numbers)))
-    epoch = next((name for name, least in _EPOCHS if middle >= least), None)
+    epoch = _epoch(middle)
+    others = {_epoch(value) for value in numbers} - {epoch, None}
+    if epoch and others:
+        detail = (
+            f"Some times are in {epoch} since 1970 and some in {', '.join(sorted(map(str, others)))}; use one unit."
+        )
+        raise ImportRefused("mixed_time_units", detail)
     reading.clock = "wall" if epoch else "offset"
     if answers.time_unit is not None:
         return answers.time_unit
@@ -133,6 +140,11 @@ def _unit(numbers: list[float], unit: str | None, answers: Answers, reading: Rea
     choices = tuple((name, f"{max(numbers) * UNIT_NS[name] / 1e9:.6g} s in all") for name in ("s", "ms", "us", "ns"))
     reading.ask("time_unit", "The times are numbers without a unit: seconds or milliseconds?", *choices)
     return "s"
+
+
+def _epoch(value: float) -> str | None:
+    """The unit in which a number is a time since 1970 after 2001; None where it is too small for that."""
+    return next((name for name, least in _EPOCHS if value >= least), None)
 
 
 def in_order(chunks: Iterator[Chunk], reading: Reading, *, ordered: bool) -> Iterator[Chunk]:
@@ -212,6 +224,9 @@ def _count_backsteps(chunk: Chunk, last_ns: int | None, reading: Reading) -> Non
     offset = 1 if last_ns is None else 0
     if far > MAX_BACKSTEP_NS:
         row = int(chunk.row[int(np.argmin(steps)) + offset])
-        raise ImportRefused("clock_backward", f"The clock goes back by {far / 1e9:.6g} s; at most 1 s is sorted.", row)
+        detail = f"The clock goes back by {far / 1e9:.6g} s; at most 1 s is sorted."
+        if reading.clock == "wall" and abs(far - HOUR_NS) < HOUR_NS // 4:
+            detail += " Is it local time where summer time ends? Write the times in UTC."
+        raise ImportRefused("clock_backward", detail, row)
     reading.out_of_order_rows += len(back)
     reading.max_backstep_ns = max(reading.max_backstep_ns, far)

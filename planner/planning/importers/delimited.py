@@ -17,6 +17,7 @@ SAMPLE_LINES = 5_000
 MAX_COLUMNS = 500
 MOST_LINES_ABOVE = 20
 _FORMULA_NAME = re.compile(r"=|@(?!\w+$)")
+SERVEGEN_GAPS = frozenset({"gamma", "weibull"})
 SERVEGEN_COLUMNS = ("window_start_s", "rate_rps", "cv_interarrival", "distribution", "param1", "param2")
 
 
@@ -56,7 +57,7 @@ def find_table(head: bytes, is_whole: bool, answers: Answers, reading: Reading) 
     if len(rows[0]) > MAX_COLUMNS:
         raise ImportRefused("unknown_format", f"The table has more than {MAX_COLUMNS} columns.")
     has_header = not _is_data(rows[0])
-    names = tuple(normalised(cell) for cell in rows[0]) if has_header else _positions(rows[0])
+    names = tuple(normalised(cell) for cell in rows[0]) if has_header else _positions(rows)
     if has_header and any(_FORMULA_NAME.match(cell.strip()) for cell in rows[0]):
         raise ImportRefused("formula_header", "A column's name is a formula.", blank + 1)
     reading.columns = tuple(cell.strip()[:80] for cell in rows[0]) if has_header else names
@@ -172,7 +173,7 @@ def _is_data(cells: list[str]) -> bool:
     numeric = 0
     for cell in cells:
         text = cell.strip()
-        if not text or text.lower() in {"gamma", "weibull", "nan", "none"}:
+        if not text or text.lower() in SERVEGEN_GAPS | {"nan", "none"}:
             continue
         if is_stamp(text) or _is_number(text):
             numeric += 1
@@ -191,9 +192,15 @@ def _is_number(text: str) -> bool:
     return False
 
 
-def _positions(cells: list[str]) -> tuple[str, ...]:
-    """Names for columns without a header: seconds, prompt and output tokens first."""
-    if len(cells) == 6 and cells[3].strip().lower() in {"gamma", "weibull"}:
-        return SERVEGEN_COLUMNS
+def _positions(rows: list[list[str]]) -> tuple[str, ...]:
+    """Names for columns without a header: seconds, prompt and output tokens first, or ServeGen's.
+
+    A client of ServeGen that sent nothing in a window has no distribution there: `600,0,0,,0,0`.
+    """
+    cells = rows[0]
+    if len(cells) == len(SERVEGEN_COLUMNS):
+        gaps = {row[3].strip().lower() for row in rows if len(row) == len(cells)} - {""}
+        if gaps and gaps <= SERVEGEN_GAPS:
+            return SERVEGEN_COLUMNS
     first = ("seconds" if not is_stamp(cells[0]) else "timestamp", "prompt_tokens", "output_tokens")
     return tuple(first[i] if i < len(first) else f"column_{i + 1}" for i in range(len(cells)))

@@ -17,6 +17,7 @@ _BETWEEN = re.compile(r"[\s,\x1e]*")
 RECORD_MARK = b"\x1e"
 """What stands before each record of a JSON text sequence (RFC 7464)."""
 MAX_DEPTH = 5
+_COUNTS = re.compile(r"tok|_len|length|\b[io]sl$", re.IGNORECASE)
 
 
 def looks_like_json(head: bytes) -> bool:
@@ -123,7 +124,7 @@ def _follows_another(head: bytes) -> bool:
 
 def _rows_of(document: Any) -> list[Any]:
     """The records of a whole document: a table by columns, the one list of objects in it, or the document itself."""
-    found = _by_columns(document) or _only_list(document, 0)
+    found = _by_columns(document) or _only_list(document, 0) or _only_traffic(document)
     return found or [document]
 
 
@@ -157,6 +158,16 @@ def _only_list(document: Any, depth: int) -> list[Any] | None:
         return lists[0]
     inner = [found for each in document.values() if (found := _only_list(each, depth + 1))]
     return inner[0] if not lists and len(inner) == 1 else None
+
+
+def _only_traffic(document: Any) -> list[Any] | None:
+    """The only list beside others whose objects count tokens, as where errors or models stand
+    beside them."""
+    if not isinstance(document, dict):
+        return None
+    lists = [each for each in document.values() if isinstance(each, list) and each and isinstance(each[0], dict)]
+    fitting = [each for each in lists if any(_COUNTS.search(key) for key in flattened(each[0]))]
+    return fitting[0] if len(lists) > 1 and len(fitting) == 1 else None
 
 
 def flattened(record: dict[str, Any]) -> dict[str, Any]:

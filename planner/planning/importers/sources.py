@@ -24,6 +24,7 @@ RATIO_FROM_BYTES = 64 << 20
 """gzip reaches about 1,000 : 1 on zeros and 5 to 15 : 1 on traces; the ratio is judged from 64 MiB on."""
 
 _PACKINGS = ((b"(\xb5/\xfd", "zstd"), (b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"), (b"7z\xbc\xaf", "7z"), (b"Rar!", "rar"))
+_WEB_PAGE = (b"<!doctype html", b"<html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,8 @@ def open_source(source: Source) -> Opened:
     head = b"".join(_normalised(iter([raw]), encoding, is_whole=is_whole))
     if not head.strip():
         raise ImportRefused("empty", "The file holds nothing.")
+    if head.lstrip()[:14].lower().startswith(_WEB_PAGE):
+        raise ImportRefused("web_page", "It is a web page, perhaps one to sign in, where a file was meant.")
     return Opened(source, packing, encoding, False, head, is_whole)
 
 

@@ -52,6 +52,7 @@ REFUSED = [
     (b'[{"timestamp": 1', "json_invalid"),
     (b'{"timestamp": 1', "json_invalid"),
     (b"[]", "no_rows"),
+    (b"\n<!DOCTYPE html><title>Sign in</title>", "web_page"),
     (b"PAR1" + b"\0" * 40, "parquet"),
     (HEAD + b'0,"1,1\n' + b"a" * 200_000 + b"\n", "cell_too_long"),
 ]

@@ -171,6 +171,22 @@ def test_servegen_rates_with_and_without_a_header():
     assert summary["mean_rps"] == pytest.approx(2.0)
 
 
+def test_a_client_of_servegen_that_is_silent_at_first():
+    """The shape of chunk-10-trace.csv of deepseek-r1: silent windows have neither rate nor distribution."""
+    silent = [f"{600 * i},0,0,,0,0" for i in range(144)]
+    data = [*silent[:93], "55800,2.905,8.09,Weibull,0.28,0.02", "56400,0.045,2.46,Gamma,0.16,0.37", *silent[95:]]
+    file = opened("\n".join(data) + "\n")
+    assert file.reading.format == "servegen_rates"
+    summary = rate_summary(read_rate_windows(file))
+    assert (summary["clients"], summary["windows"]) == (1, 144)
+    assert summary["mean_rps"] == pytest.approx((2.905 + 0.045) / 144)
+    assert summary["rate_weighted_gap_cv"] == pytest.approx((2.905 * 8.09 + 0.045 * 2.46) / 2.95)
+
+
+def test_requests_of_six_columns_without_names_are_no_rates():
+    assert opened("0.5,10,2,,0,0\n1.5,20,3,,0,0\n", time_unit="s").reading.format == "plain"
+
+
 def test_distributions_of_lengths_become_quantiles_of_a_scenario():
     document = {"r1": {"input_tokens": {"mean": 1, "cdf": [[9, 0.01], [100, 0.5], [900, 1.0]]}, "fields": ["a"]}}
     tables = length_tables(document)
@@ -252,12 +268,22 @@ def test_servegens_lengths_by_window_are_averaged():
     windows = {
         "0": {"input_tokens": "{100: 0.5, 300: 0.5}", "output_tokens": "{10: 1.0}"},
         "600": {"input_tokens": {"100": 1.0}, "output_tokens": "{10: 0.25, 20: 7.5e-1}"},
+        "1200": {"input_tokens": "{}", "output_tokens": "{}", "reason_ratio": "{}"},
     }
     tables = inspect_source(bytes_source(json.dumps(windows).encode()))["length_tables"]
     assert tables == {
         "input_tokens": [[0.0, 1.0], [0.75, 100.0], [1.0, 300.0]],
         "output_tokens": [[0.0, 1.0], [0.625, 10.0], [1.0, 20.0]],
     }
+
+
+def test_a_large_document_of_lengths_is_read():
+    shares = {str(tokens): 1 / 50_000 for tokens in range(1, 50_001)}
+    data = json.dumps({"0": {"input_tokens": shares}, "21600": {"input_tokens": shares}}, indent=1).encode()
+    assert len(data) > 1 << 20
+    table = inspect_source(bytes_source(data))["length_tables"]["input_tokens"]
+    assert table[-1] == [1.0, 50_000.0]
+    assert np.interp(0.5, *zip(*table, strict=True)) == pytest.approx(25_000, rel=0.01)
 
 
 def test_rates_of_clients_make_arrivals_and_shape_of_a_scenario():

@@ -61,10 +61,23 @@ def test_thousands_set_apart(text):
     assert number(text) == 1250
 
 
-@pytest.mark.parametrize("text", ["1 25", "12 3456", "1,25,000", "0x10", "1e999", "１２x", "", "--1", "1..2", "٣x"])
+@pytest.mark.parametrize(
+    "text", ["1 25", "12 3456", "1,25,00", "123,45,678", "-", "0x10", "1e999", "１２x", "", "--1", "1..2", "٣x"]
+)
 def test_what_is_no_number(text):
     with pytest.raises(BadCell):
         number(text)
+
+
+def test_thousands_in_groups_of_two():
+    rows, reading = read("timestamp_s;prompt_tokens;output_tokens\n0.5;1,23,456;10\n1.5;12,345;20\n")
+    assert rows.prompt_tokens.tolist() == [123_456, 12_345]
+    assert ("thousands sign", "comma") in [(each.what, each.taken) for each in reading.assumptions]
+
+
+def test_times_since_1970_in_two_units_are_refused():
+    data = "timestamp,prompt_tokens,output_tokens\n1767225600,1,1\n1767225601000,1,1\n1767225602000,1,1\n"
+    assert refusal(data).code == "mixed_time_units"
 
 
 def test_dates_that_may_be_either_are_asked():
@@ -123,6 +136,13 @@ def test_a_clock_that_goes_back_far_or_often_is_refused_by_row():
         f"{i + (0.6 if i % 50 == 0 else -0.6 if i % 50 == 1 else 0):.3f},1,1\n" for i in range(1, 1101)
     )
     assert refusal(often).code == "clock_backward"
+
+
+def test_the_hour_that_comes_twice_is_named():
+    times = ("02:59:58", "02:59:59", "02:00:00")
+    refused = refusal("time,prompt_tokens,output_tokens\n" + "".join(f"2026-10-25 {at},1,1\n" for at in times))
+    assert (refused.code, refused.row) == ("clock_backward", 4)
+    assert "Write the times in UTC" in str(refused)
 
 
 def test_newest_first_is_sorted():

@@ -109,6 +109,7 @@ def nested(row):
     "text",
     [
         json.dumps({"meta": {"page": 1}, "records": ROWS}),
+        json.dumps({"errors": [{"code": 5}], "requests": ROWS, "models": [{"name": "m"}]}),
         json.dumps({"hits": {"total": 3, "hits": [{"_source": row} for row in ROWS]}}, indent=1),
         json.dumps({name: [row[name] for row in ROWS] for name in ROWS[0]}),
         json.dumps({name: {str(i): row[name] for i, row in enumerate(ROWS)} for name in ROWS[0]}),
@@ -118,7 +119,18 @@ def nested(row):
         "\n".join(json.dumps(nested(row)) for row in ROWS),
         json.dumps([nested(row) for row in ROWS]),
     ],
-    ids=["wrapped", "deeply", "columns", "indexed", "split", "over_lines", "sequence", "nested_lines", "nested_array"],
+    ids=[
+        "wrapped",
+        "beside",
+        "deeply",
+        "columns",
+        "indexed",
+        "split",
+        "over_lines",
+        "sequence",
+        "nested_lines",
+        "nested_array",
+    ],
 )
 def test_json_as_exports_wrap_it(text):
     as_wanted(text)
