@@ -71,6 +71,8 @@ def _document(found: Estimate) -> dict[str, Any]:
     candidates = [option.candidate for option in found.options]
     tokens = monthly_tokens(job.load, scenario.billing.hours_per_month)
     notes = notes_of(job, found.gpus, [best.candidate] if best else candidates)
+    if scenario.serving.disaggregation != "off":
+        notes.append("The estimate is of replicas that compute prompts and outputs; a run also sizes them apart.")
     covered = best.coverage if best else None
     document = {
         "schema_version": SCHEMA_VERSION,

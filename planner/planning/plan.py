@@ -22,7 +22,7 @@ from planner.planning.progress import OnProgress, Teller
 from planner.planning.report.confirmation import ROUTER, confirmation_section
 from planner.planning.report.estimate_rows import unsimulated_row
 from planner.planning.report.frontier import frontier_rows, knob_rows
-from planner.planning.report.launch_commands import engine_commands, engine_settings
+from planner.planning.report.launch_commands import engine_commands, engine_settings, pool_rows
 from planner.planning.report.names import counted
 from planner.planning.report.owned import owned_rows
 from planner.planning.report.plain import plain
@@ -53,7 +53,7 @@ from planner.planning.search.fleet import one_more
 from planner.planning.search.intervals import Sized, sized, sized_by_simulation
 from planner.planning.search.inventory import Gpu, resolve_gpus
 from planner.planning.search.options import Option, batch_capacity_rps, option_of, preference
-from planner.planning.search.pruning import SIMULATED_LEAST, SIMULATED_WHOLE, Order
+from planner.planning.search.pruning import SIMULATED_LEAST, SIMULATED_WHOLE, Order, PoolOrder
 from planner.planning.uncertainty.section import uncertainty_section
 from planner.planning.uncertainty.sentence import sure_sentence
 
@@ -102,6 +102,30 @@ class Answer:
 
 
 def _search(job: Job, gpus: Sequence[Gpu], against: Hosted | None, teller: Teller) -> list[Answer]:
+    """Fleets of replicas that do both and of prefill and decode pools, as asked."""
+    asked = job.scenario.serving.disaggregation
+    answers = [] if asked == "on" else _search_replicas(job, gpus, against, teller)
+    return answers if asked == "off" else answers + _search_pools(job, gpus, against, teller, answers)
+
+
+def _search_pools(
+    job: Job, gpus: Sequence[Gpu], against: Hosted | None, teller: Teller, known: Sequence[Answer]
+) -> list[Answer]:
+    """Prefill and decode pools, those first that cost least by the closed form; without `known` fleets what cannot be
+    is told too, so that the report has its reasons."""
+    prepared = [prepare(job, setup) for gpu in gpus for setup in setups_of(job, gpu)]
+    order = PoolOrder(job, prepared, [answer.bill for answer in known if answer.bill is not None])
+    answers: list[Answer] = []
+    for candidate in order:
+        answer = _simulated(job, candidate, against, teller, len(answers), max(1, order.likely))
+        answers.append(answer)
+        if answer.bill is not None:
+            order.found(exact(answer.bill.cost.exact_usd_per_month))
+    impossible = [Answer(candidate) for candidate in prepared if candidate.replica is None]
+    return answers if known else answers + impossible
+
+
+def _search_replicas(job: Job, gpus: Sequence[Gpu], against: Hosted | None, teller: Teller) -> list[Answer]:
     setups = [setup for gpu in gpus for setup in setups_of(job, gpu)]
     if len(setups) <= SIMULATED_WHOLE:
         return [
@@ -314,6 +338,7 @@ def _with_fleet(
 def _recommended(scenario: Scenario, size: Sized, bill: FleetBill) -> dict[str, Any]:
     candidate = size.candidate
     assert candidate.deployment is not None
+    pools = pool_rows(scenario, candidate.deployment, split) if (split := candidate.split) else []
     return {
         "candidate": candidate.id,
         "gpu": candidate.gpu.accelerator.id,
@@ -324,5 +349,6 @@ def _recommended(scenario: Scenario, size: Sized, bill: FleetBill) -> dict[str, 
         "gpus": bill.cost.gpus,
         "billing": billing_row(bill),
         "engine": engine_settings(scenario, candidate.deployment),
-        "commands": engine_commands(scenario, candidate.deployment),
+        "commands": pools[0]["commands"] if pools else engine_commands(scenario, candidate.deployment),
+        "pools": pools,
     }

@@ -63,6 +63,10 @@ def _summary(book: Book, report: Mapping[str, Any], host: Hosting | None) -> Non
         ]
     if fleet is not None:
         rows.append(("Recommended", f"{fleet['replicas']} × {fleet['candidate']}, {fleet['gpus']} GPUs"))
+        rows += [
+            (f"{row['role'].capitalize()} pool", f"{row['serving_replicas']} serving replicas, {row['gpus']} GPUs")
+            for row in fleet.get("pools") or ()
+        ]
         rows += [(f"Start with {name}", command) for name, command in fleet["commands"].items()]
     rows += [
         ("Prices of", provenance["priced_at"]),

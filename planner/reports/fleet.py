@@ -26,6 +26,7 @@ def layout_facts(report: Report) -> tuple[Fact, ...]:
             "Weights, KV cache", f"{names.dtype(row.get('weight_dtype', ''))}, {names.dtype(row.get('kv_dtype', ''))}"
         ),
         Fact("Replicas", f"{fleet['serving_replicas']} serving + {fleet['spare_replicas']} spare", term="spare"),
+        *_pool_facts(fleet),
         Fact("GPUs", number(fleet["gpus"]), strong=True),
         Fact(
             "Capacity of a replica",
@@ -46,6 +47,14 @@ def layout_facts(report: Report) -> tuple[Fact, ...]:
     if load.get("saturation_rps") is not None:
         facts.append(Fact("Fleet saturates at", requests_per_s(load["saturation_rps"]), "req/s", term="saturation"))
     return tuple(facts)
+
+
+def _pool_facts(fleet: Mapping[str, Any]) -> tuple[Fact, ...]:
+    """What is apart; reports from before pools were planned have none."""
+    pools = fleet.get("pools") or ()
+    what = {"prefill": "for prompts", "decode": "for outputs"}
+    split = ", ".join(f"{number(row['serving_replicas'])} {what[row['role']]}" for row in pools)
+    return (Fact("Of the serving", split, term="disaggregation"),) if pools else ()
 
 
 def load_facts(report: Report) -> tuple[Fact, ...]:

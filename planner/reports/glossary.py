@@ -23,6 +23,11 @@ GLOSSARY: Final[dict[str, tuple[str, str]]] = {
     "ep": ("Expert parallel", "The experts of a mixture model are spread over this many GPUs."),
     "spare": ("Spare replicas", "Replicas beyond what the load needs. Paid, but not counted on for the targets."),
     "capacity": ("Capacity", "The highest load of one replica at which every target is still met."),
+    "disaggregation": (
+        "Prefill and decode pools",
+        "Engines that compute prompts only, and others that produce the outputs: the KV of a prompt is sent from one "
+        "to the other, so that long prompts do not slow the tokens of other requests.",
+    ),
     "saturation": ("Saturation", "The load of one replica beyond which its queue grows without end."),
     "kv": (
         "KV cache",

@@ -1,6 +1,6 @@
 """The whole report page from a report's dict: every section formatted, every chart with its options and its table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -69,13 +69,26 @@ class ReportView:
         return tuple(chart for chart in found if chart is not None)
 
 
+def _commands(fleet_row: Mapping[str, Any], engine: str) -> tuple[tuple[str, str], ...]:
+    """What starts a replica, of the planned engine first; of each pool where prompts and outputs are apart."""
+    whole = {"role": "", "commands": fleet_row.get("commands") or {}}
+    pools: Sequence[Mapping[str, Any]] = fleet_row.get("pools") or (whole,)
+    rows = [
+        (f"{ENGINE_NAMES.get(key, key)}{', ' if row['role'] else ''}{row['role']}", text, key != engine)
+        for row in pools
+        for key, text in row["commands"].items()
+        if text
+    ]
+    return tuple((label, text) for label, text, _ in sorted(rows, key=lambda row: row[2]))
+
+
 def report_view(report: Report, today: date) -> ReportView:
     """Format a report for reading. today: the day from which ages count; it is the page's, never the report's."""
     feasible = report.get("recommended") is not None
     meeting = sum(1 for row in report["candidates"] if row["feasible"])
     fleet_row = report.get("recommended") or {}
     engine = (fleet_row.get("engine") or {}).get("name", "")
-    commands = sorted((fleet_row.get("commands") or {}).items(), key=lambda item: item[0] != engine)
+    commands = _commands(fleet_row, engine)
     return ReportView(
         name=report["name"],
         verdict=headline.verdict(report),
@@ -86,7 +99,7 @@ def report_view(report: Report, today: date) -> ReportView:
         load=fleet.load_facts(report) if feasible else (),
         binding=tidy((headline.candidate_of(report) or {}).get("binding") or ""),
         engine=fleet.engine_facts(report) if feasible else (),
-        commands=tuple((ENGINE_NAMES.get(key, key), text) for key, text in commands if text),
+        commands=commands,
         slo=performance.slo_table(report),
         interval_sentence=evidence.interval_sentence(report),
         confirmed_sentence=tidy((report.get("confirmation") or {}).get("sentence") or ""),

@@ -33,16 +33,34 @@ def manifests(job: Job, size: Sized, commands: dict[str, str], watch: list[dict[
     labels = {"app": name}
     image = IMAGES[engine.name].format(version=engine.version)
     spares = job.scenario.billing.spare_replicas
+    if candidate.split is not None:
+        return [
+            document
+            for role, replicas in zip(("prefill", "decode"), candidate.split, strict=True)
+            for document in _pool(job, name, role, image, commands[engine.name], gpus, replicas + spares)
+        ]
     return [
         _deployment(job, name, labels, image, commands[engine.name], gpus, size.serving + spares),
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": {"name": name, "labels": labels},
-            "spec": {"selector": labels, "ports": [{"name": "http", "port": 80, "targetPort": PORT}]},
-        },
+        _service(name, labels),
         _scaled(job, size, name, labels, watch, spares),
     ]
+
+
+def _pool(job: Job, name: str, role: str, image: str, command: str, gpus: int, replicas: int) -> list[dict[str, Any]]:
+    """A deployment and a service of one role: a router sends prompts to one and has outputs made by the other. The
+    spares stand in each, as Kubernetes does not move an engine from one to the other."""
+    own = f"{name}-{role}"
+    labels = {"app": name, "role": role}
+    return [_deployment(job, own, labels, image, command, gpus, replicas), _service(own, labels)]
+
+
+def _service(name: str, labels: dict[str, str]) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"selector": labels, "ports": [{"name": "http", "port": 80, "targetPort": PORT}]},
+    }
 
 
 def _name(model_id: str) -> str:

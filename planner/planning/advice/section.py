@@ -8,7 +8,7 @@ from planner.planning.advice.failure_modes import failure_modes
 from planner.planning.advice.kubernetes import manifests
 from planner.planning.advice.load_test import load_test_plan
 from planner.planning.advice.watch import limit_rows, watch_rows
-from planner.planning.report.launch_commands import engine_commands
+from planner.planning.report.launch_commands import engine_commands, pool_rows
 from planner.planning.search.candidates import Job
 from planner.planning.search.intervals import Sized
 
@@ -17,11 +17,13 @@ def advice_section(job: Job, size: Sized, load: dict[str, Any], slo_probability:
     """load: the section of that name; slo_probability: of the recommended fleet."""
     deployment = size.candidate.deployment
     assert deployment is not None
+    split = size.candidate.split
+    commands = pool_rows(job.scenario, deployment, split)[0]["commands"] if split else None
     watch = watch_rows(job, size, load)
     return {
         "watch": watch,
         "limits": limit_rows(job, size, load),
         "failure_modes": failure_modes(job, size, load, slo_probability),
         "load_test": load_test_plan(job, size),
-        "kubernetes": manifests(job, size, engine_commands(job.scenario, deployment), watch),
+        "kubernetes": manifests(job, size, commands or engine_commands(job.scenario, deployment), watch),
     }

@@ -79,6 +79,9 @@ def served(
     gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
     if planned and not (gpu and tp):
         chosen = _recommended(scenario)
+        if chosen["pools"]:
+            raise _refused("pools", "The plan has prefill and decode pools, which this server does not play.",
+                           "a GPU and a tensor-parallel size, or serving.disaggregation off")  # fmt: skip
         every = (prepare(job, setup) for each in gpus for setup in setups_of(job, each))
         named = next(candidate for candidate in every if candidate.id == chosen["candidate"])
         return _served(job, named, replicas or chosen["serving_replicas"], max_waiting, router)

@@ -55,9 +55,12 @@ def _beats(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def curve(job: Job, size: Sized) -> list[dict[str, Any]]:
     """A replica at rising load by the closed form, scaled so that its capacity is the simulated one. knee: the first
-    point at which TTFT or TPOT p95 is well above that of the lowest load. Rates and tokens are of one replica."""
+    point at which TTFT or TPOT p95 is well above that of the lowest load. Rates and tokens are of one replica. None of
+    prefill and decode pools, which the closed form does not know under load."""
     replica = size.candidate.replica
     assert replica is not None
+    if replica.apart is not None:
+        return []
     form = closed_form(replica, job.load)
     own = capacity_rps(form, job.targets)
     points = [_point(form, job, size, ratio, own) for ratio in CURVE_RATIOS] if own else []
@@ -97,6 +100,8 @@ def knob_rows(job: Job, size: Sized) -> list[dict[str, Any]]:
     """Capacity of a replica by tokens per step and seats, closed form, over that of the settings of the plan. Memory is
     counted anew: a larger budget leaves less KV cache."""
     candidate = size.candidate
+    if candidate.apart:
+        return []
     assert candidate.deployment is not None
     assert candidate.replica is not None
     base = capacity_rps(closed_form(candidate.replica, job.load), job.targets)

@@ -12,6 +12,8 @@ VLLM_QUANTIZATION = {"fp8": "fp8"}
 VLLM_KV = {"fp8": "fp8"}
 TEXT_ONLY = '{"image": 0, "video": 0}'
 """What is planned: with images allowed, vLLM sets memory aside for the largest ones when it starts."""
+VLLM_TRANSFER = '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'
+"""Either role: which engines compute prompts is up to the router, so that a spare stands in for both."""
 SGLANG_QUANTIZATION = {"fp8": "fp8"}
 SGLANG_KV = {"fp8": "fp8_e4m3"}
 
@@ -41,6 +43,23 @@ def engine_settings(scenario: Scenario, deployment: Deployment) -> dict[str, Any
 def engine_commands(scenario: Scenario, deployment: Deployment) -> dict[str, str]:
     """One `vllm serve` and one SGLang line. A model without an id stands as MODEL."""
     return {"vllm": _vllm(scenario, deployment), "sglang": _sglang(scenario, deployment)}
+
+
+def pool_rows(scenario: Scenario, deployment: Deployment, split: tuple[int, int]) -> list[dict[str, Any]]:
+    """Prefill and decode pools with the commands that start one engine of each. SGLang's also name the role."""
+    rows = []
+    for role, replicas in zip(("prefill", "decode"), split, strict=True):
+        vllm = f"{_vllm(scenario, deployment)} --kv-transfer-config {shlex.quote(VLLM_TRANSFER)}"
+        sglang = f"{_sglang(scenario, deployment)} --disaggregation-mode {role}"
+        rows.append(
+            {
+                "role": role,
+                "serving_replicas": replicas,
+                "gpus": replicas * deployment.parallelism.gpus,
+                "commands": {"vllm": vllm, "sglang": sglang},
+            }
+        )
+    return rows
 
 
 def _vllm(scenario: Scenario, deployment: Deployment) -> str:

@@ -195,6 +195,7 @@ def shared_assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str
         ),
         _assumed("Billing", scenario.billing.mode.replace("_", " "), "scenario; what the plan's month is billed by"),
         *_batch_rows(job),
+        *_serving_rows(scenario),
         _assumed("Dealing to replicas", "round robin", "a router that looks at queues or prefixes does better"),
         _assumed("Targets", "judged in the peak hour, with the serving replicas only", "spares may be down"),
         _token_ratio(scenario.costs.api_token_ratio),
@@ -243,6 +244,18 @@ def _batch_rows(job: Job) -> list[dict[str, str]]:
         f"{batch.mix.output_tokens_mean:,.0f} tokens, done within {batch.deadline_hours} hours"
     )
     return [_assumed("Requests that may wait", value, "scenario; on whole replicas that an hour does not need")]
+
+
+def _serving_rows(scenario: Scenario) -> list[dict[str, str]]:
+    serving = scenario.serving
+    if serving.disaggregation == "off":
+        return []
+    link = f"{serving.kv_link_gb_per_s:g} GB/s of each GPU, usable {serving.kv_latency_ms:g} ms later"
+    return [
+        _assumed("KV between prefill and decode pools", link, "scenario; the defaults are assumptions"),
+        _assumed("Spares of pools", "one stands in for either role", "vLLM's NIXL connector has engines in both roles"),
+        _assumed("Pools in other hours", "engines in proportion to the load", "only the peak hour was sized"),
+    ]
 
 
 def _token_ratio(ratio: float) -> dict[str, str]:

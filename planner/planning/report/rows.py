@@ -15,7 +15,7 @@ from planner.planning.report.names import amount
 from planner.planning.report.plain import usd_per_mtok
 from planner.planning.report.seats import seats_chain
 from planner.planning.search.candidates import Candidate, Job
-from planner.planning.search.capacity import Run, run_at, stream_count
+from planner.planning.search.capacity import Run, logged_lanes, run_at, stream_count
 from planner.planning.search.closed_form import closed_form
 from planner.planning.search.intervals import Sized
 from planner.planning.search.replica import Replica
@@ -147,7 +147,7 @@ def load_section(job: Job, size: Sized) -> dict[str, Any]:
     assert capacity is not None
     logs = fleet.run.logs
     summaries = [summarise(log) for log in logs]
-    lanes = size.serving * _replica(size).lanes
+    lanes = size.serving * _replica(size).lanes // logged_lanes(_replica(size), load, size.serving)
     share = lanes / len(logs) * _stretch(load, logs, lanes)
     little = [summary.littles_law for summary in summaries]
     arrivals = sum(item.arrival_rps for item in little)
@@ -174,7 +174,9 @@ def load_section(job: Job, size: Sized) -> dict[str, Any]:
             "product": arrivals * share * mean_s,
             "measured": sum(item.measured for item in little) * share,
         },
-        "seats": seats_chain(closed_form(_replica(size), load), load.peak_rps / lanes),
+        "seats": None
+        if size.candidate.apart
+        else seats_chain(closed_form(_replica(size), load), load.peak_rps / lanes),
         "kv_mean_ratio": mean("kv_mean_ratio"),
         "kv_peak_ratio": max(summary.kv_peak_ratio for summary in summaries),
         "preemptions": sum(summary.preemptions for summary in summaries),
@@ -296,7 +298,8 @@ def curve_rows(job: Job, size: Sized) -> list[dict[str, Any]]:
     for ratio in CURVE_RATIOS:
         rate = ratio * size.capacity_rps * size.serving
         run = run_at(candidate.replica, job.load, job.targets, rate, count, replicas=size.serving)
-        rows.append(_curve_row(job, run, size.serving * _replica(size).lanes))
+        logged = logged_lanes(candidate.replica, job.load, size.serving)
+        rows.append(_curve_row(job, run, size.serving * candidate.replica.lanes // logged))
     return rows
 
 

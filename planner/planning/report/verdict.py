@@ -233,9 +233,15 @@ def _fleet_detail(load: Load, best: Candidate, serving: int, bill: FleetBill, es
     how = "by the closed form; percentiles under load need a run" if estimated else "within every target"
     return (
         f"{counted(serving, 'serving replica')} of {counted(best.gpus_per_replica, 'GPU')} "
-        f"({gpu_name(best.gpu.accelerator.id)}) {carry} the peak hour of {amount(load.peak_rps)} requests/s {how}; "
+        f"({gpu_name(best.gpu.accelerator.id)}){_pools(best)} {carry} the peak hour of {amount(load.peak_rps)} "
+        f"requests/s {how}; "
         f"{_waiting(bill)}{_with(spare)} the fleet costs {money(bill.cost.exact_usd_per_month)} a month."
     )
+
+
+def _pools(best: Candidate) -> str:
+    split = best.split
+    return "" if split is None else f", {split[0]:,} for prompts and {split[1]:,} for outputs,"
 
 
 def _waiting(bill: FleetBill) -> str:

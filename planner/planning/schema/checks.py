@@ -195,6 +195,13 @@ def _batch(data: dict[str, Any]) -> Found:
         yield FieldError("conflict", "/billing/mode", "scale_to_zero", "another mode with traffic.batch", detail)
 
 
+def _serving(data: dict[str, Any]) -> Found:
+    asked, engine = part(data, "serving", "disaggregation"), part(data, "engine", "name") or "vllm"
+    if asked in ("on", "auto") and engine != "vllm":
+        detail = "Prefill and decode pools are simulated with vLLM's scheduler only."
+        yield FieldError("conflict", "/serving/disaggregation", asked, "off, or engine vllm", detail)
+
+
 def _slo(data: dict[str, Any]) -> Found:
     slo = data.get("slo")
     if not isinstance(slo, dict):
@@ -355,6 +362,7 @@ CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
     _lengths,
     _prefix,
     _batch,
+    _serving,
     _slo,
     _calibrations,
 )

@@ -13,6 +13,7 @@ from planner.planning.schema.calibration import Calibration
 from planner.planning.schema.costs import Costs
 from planner.planning.schema.fields import IsoDate, Loose, Part, Range, Ratio, ShortText
 from planner.planning.schema.model import Hardware, Model
+from planner.planning.schema.serving import Serving
 from planner.planning.schema.slo import Slo
 from planner.planning.schema.traffic import Traffic
 
@@ -122,6 +123,7 @@ class Scenario(Part):
     slo: Slo = Field(description="Latency targets; at least one.")
     api: Api = Field(Api(), description="Hosted models to compare with.")
     engine: Engine = Field(Engine(), description="The serving engine and its settings.")
+    serving: Serving = Field(Serving(), description="How the fleet is built from replicas.")
     billing: Billing = Field(Billing(), description="Hours paid and replicas in reserve.")
     costs: Costs = Field(Costs(), description="What is paid beside GPU hours and list prices.")
     calibrations: Annotated[tuple[Calibration, ...], Field(max_length=50), Loose] | None = Field(

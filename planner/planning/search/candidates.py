@@ -10,6 +10,7 @@ from costmodel.memory.plan import MemoryPlan
 from planner.planning.calibration.matching import calibrated
 from planner.planning.report.names import candidate_name
 from planner.planning.schema import Scenario
+from planner.planning.search.apart import Apart, apart_rates, kv_transfer
 from planner.planning.search.capacity import Capacity, find_capacity
 from planner.planning.search.deployments import memory_of, tables_of
 from planner.planning.search.feasibility import (
@@ -18,11 +19,13 @@ from planner.planning.search.feasibility import (
     from_problem,
     load_reason,
     lone_request_reason,
+    pools_reason,
     tpot_floor_reason,
 )
 from planner.planning.search.fleet import Fleet, find_fleet
 from planner.planning.search.inventory import Gpu, resolve_model, resolve_profile
 from planner.planning.search.layouts import asked_layouts, further_layouts
+from planner.planning.search.pools import find_pools
 from planner.planning.search.precisions import Precision, precisions_of
 from planner.planning.search.replica import Replica, Tick, make_replica
 from planner.planning.search.targets import Targets, slo_targets
@@ -43,18 +46,36 @@ class Candidate:
     replica: Replica | None = None
     capacity: Capacity | None = None
     fleet: Fleet | None = None
+    apart: bool = False
 
     @property
     def id(self) -> str:
-        """Accelerator and the sizes of the layout above 1, TP always; number formats where several are tried."""
+        """Accelerator and the sizes of the layout above 1, TP always, -pd for prefill and decode pools; number formats
+        where several are tried."""
         sizes = (("pp", self.layout.pp), ("dp", self.layout.dp), ("ep", self.layout.ep))
         more = "".join(f"-{name}{size}" for name, size in sizes if size > 1)
-        return f"{self.gpu.accelerator.id}/tp{self.layout.tp}{more}{self.precision.tag}"
+        apart = "-pd" if self.apart else ""
+        return f"{self.gpu.accelerator.id}/tp{self.layout.tp}{more}{apart}{self.precision.tag}"
 
     @property
     def name(self) -> str:
         """The same for readers."""
-        return candidate_name(self.gpu.accelerator.id, self.layout, self.precision.said)
+        said = ", ".join(
+            part for part in ("prefill and decode pools" if self.apart else "", self.precision.said) if part
+        )
+        return candidate_name(self.gpu.accelerator.id, self.layout, said)
+
+    @property
+    def split(self) -> tuple[int, int] | None:
+        """Engines of a sized fleet that compute prompts, and outputs; None where all do both."""
+        if self.replica is None or self.replica.apart is None or self.fleet is None:
+            return None
+        return self.replica.apart.split(self.fleet.serving)
+
+    @property
+    def together(self) -> int:
+        """Replicas in a run that tells the capacity: one, of prefill and decode pools all that serve."""
+        return self.fleet.serving if self.apart and self.fleet is not None else 1
 
     @property
     def gpus_per_replica(self) -> int:
@@ -131,10 +152,27 @@ def simulated(job: Job, candidate: Candidate) -> Candidate:
     reason = lone_request_reason(replica, job.load, job.targets, widest=candidate.widest)
     if reason is not None:
         return replace(candidate, reason=reason)
+    if candidate.apart:
+        found = find_pools(replica, job.load, job.targets)
+        reason = None if found.fleet else pools_reason(found.capacity, job.load, found.tried)
+        return replace(candidate, replica=found.replica, reason=reason, capacity=found.capacity, fleet=found.fleet)
     capacity = find_capacity(replica, job.load, job.targets)
     fleet = find_fleet(replica, job.load, job.targets, capacity)
     reason = None if fleet else load_reason(capacity, job.load)
     return replace(candidate, reason=reason, capacity=capacity, fleet=fleet)
+
+
+def divided(job: Job, candidate: Candidate) -> Candidate | None:
+    """The prepared candidate with prefill and decode pools in place of replicas that do both; None for layouts of
+    several lanes, whose hand-over is not modelled."""
+    replica, memory = candidate.replica, candidate.memory
+    if replica is None or memory is None or replica.lanes > 1:
+        return None
+    transfer = kv_transfer(memory, job.scenario.serving)
+    config = replace(replica.config, overlap_scheduling=False)
+    rates = apart_rates(config, replica.step_time, job.load.mix, job.targets.step_limit_ms)
+    shared = replace(replica, config=config, apart=Apart(transfer, rates.prefill_ratio))
+    return replace(candidate, replica=shared, apart=True, reason=None)
 
 
 def prepare(job: Job, setup: Setup) -> Candidate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,8 @@ GROWTH = 1.25
 MAX_DOUBLINGS = 40
 MAX_BACKLOG_RATIO = 0.02
 """A finite trace counts as carried when at most this share of it is still waiting at its end."""
+TOGETHER = 32
+"""Engines of prefill and decode pools that are simulated at most; of more a part with its share of the load."""
 OVERTIME_PS = 900 * 10**12
 """A run may last this much longer than its arrivals; what is not done then counts as missed."""
 
@@ -85,12 +87,31 @@ def lane_logs(
     replica: Replica, load: Load, rate_rps: float, count: int, *, replicas: int, lanes: Iterable[int]
 ) -> list[EventLog]:
     """What these lanes of `replicas` replicas do with their share of the rate. The same lane has the same draws in
-    every candidate and at every rate; of a drawn load there are as many lanes as are asked for."""
+    every candidate and at every rate; of a drawn load there are as many lanes as are asked for. Of prefill and decode
+    pools a lane is the whole fleet, or TOGETHER engines of it with their share of the load."""
+    if replica.apart is not None:
+        return [_apart_log(replica, load, rate_rps, count, replicas, lane) for lane in lanes]
     logs = []
     for lane in lanes:
         stream = replica_stream(load, rate_rps, count, replicas=replicas * replica.lanes, replica=lane)
         logs.append(replica.run(stream, until_ps=int(stream.arrival_ps[-1]) + OVERTIME_PS))
     return logs
+
+
+def logged_lanes(replica: Replica, load: Load, replicas: int) -> int:
+    """Lanes that one log of such a fleet holds."""
+    if replica.apart is None:
+        return 1
+    return replicas if load.is_trace else min(replicas, TOGETHER)
+
+
+def _apart_log(replica: Replica, load: Load, rate_rps: float, count: int, replicas: int, lane: int) -> EventLog:
+    engines = logged_lanes(replica, load, replicas)
+    part = replace(load, gap_shape=load.gap_shape * replicas / engines)
+    requests = min(MAX_COUNT, count * engines // 2)
+    own = 0 if load.is_trace else lane
+    stream = replica_stream(part, rate_rps * engines / replicas, requests, replica=own)
+    return replica.run_fleet(stream, engines, until_ps=int(stream.arrival_ps[-1]) + OVERTIME_PS)
 
 
 def judged_run(
@@ -100,7 +121,7 @@ def judged_run(
 
     A rate beyond the closed form's saturation is unstable even where the run is too short for the queue to show it.
     """
-    lanes = replicas * replica.lanes
+    lanes = replicas * replica.lanes // logged_lanes(replica, load, replicas)
     pooled = latencies(logs, steady=not load.is_trace)
     if load.is_trace:
         growth_rps = sum(backlog_rps(log) for log in logs) * lanes / len(logs)
@@ -122,8 +143,11 @@ def backlog_rps(log: EventLog) -> float:
     return float(waiting / (last / 1e12)) if last else 0.0
 
 
-def find_capacity(replica: Replica, load: Load, targets: Targets, *, near_rps: float | None = None) -> Capacity:
-    """Bracket by growing or shrinking from the closed form (or `near_rps`), then bisect on the rate.
+def find_capacity(
+    replica: Replica, load: Load, targets: Targets, *, near_rps: float | None = None, replicas: int = 1
+) -> Capacity:
+    """Bracket by growing or shrinking from the closed form (or `near_rps`), then bisect on the rate. replicas: of the
+    fleet that is tried, whose rates are then those of all of them together; the capacity is of one.
 
     All runs use the same draws, so that a higher rate differs from a lower one only by its gaps.
     """
@@ -131,11 +155,15 @@ def find_capacity(replica: Replica, load: Load, targets: Targets, *, near_rps: f
     count = stream_count(targets, start)
     first = near_rps or first_rate_rps(start)
     sampled = replica.lanes if load.is_trace else 1
+
+    def ran(rate_rps: float) -> Run:
+        return run_at(replica, load, targets, rate_rps, count, replicas=replicas, sampled=sampled)
+
     passing: Run | None = None
     failing: Run | None = None
     rate, shrink = first, GROWTH
     for _ in range(MAX_DOUBLINGS):
-        run = run_at(replica, load, targets, rate, count, sampled=sampled)
+        run = ran(rate)
         if run.ok:
             passing = run
             if failing is not None:
@@ -150,11 +178,11 @@ def find_capacity(replica: Replica, load: Load, targets: Targets, *, near_rps: f
             if rate < first / 1_000:
                 return Capacity(0.0, failing, None, start)
     if passing is None or failing is None:
-        return Capacity(passing.rate_rps if passing else 0.0, failing, passing, start)
+        return Capacity(passing.rate_rps / replicas if passing else 0.0, failing, passing, start)
     while failing.rate_rps / passing.rate_rps > PRECISION:
-        run = run_at(replica, load, targets, (passing.rate_rps * failing.rate_rps) ** 0.5, count, sampled=sampled)
+        run = ran((passing.rate_rps * failing.rate_rps) ** 0.5)
         if run.ok:
             passing = run
         else:
             failing = run
-    return Capacity(passing.rate_rps, failing, passing, start)
+    return Capacity(passing.rate_rps / replicas, failing, passing, start)

@@ -26,10 +26,10 @@ from planner.planning.search.replica import (
     SEATS_TRIED,
     FloatArray,
     Replica,
-    cached_tokens,
     mean_step_ps,
     most_sequences,
 )
+from planner.planning.search.room import cached_tokens
 from planner.planning.search.targets import Judged, Latencies, Targets, judge
 from planner.planning.traffic.lengths import normal_quantiles
 from planner.planning.traffic.load import Load

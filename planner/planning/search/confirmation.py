@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from planner.planning.search.capacity import MAX_BACKLOG_RATIO, OVERTIME_PS, Run, backlog_rps
+from planner.planning.search.capacity import MAX_BACKLOG_RATIO, OVERTIME_PS, TOGETHER, Run, backlog_rps
 from planner.planning.search.replica import Replica
 from planner.planning.search.targets import Targets, judge, latencies
 from planner.planning.traffic.load import Load, day_stream, replica_stream
-from simulator import EventLog, Fleet, Pool, Workload, simulate_fleet
+from simulator import EventLog, Workload
 from simulator.stability import judge_stability
 
 Router = Literal["round_robin", "least_requests"]
@@ -52,7 +52,7 @@ def confirmed_hour(replica: Replica, load: Load, targets: Targets, serving: int,
     """The peak hour, of a drawn load with draws of its own. A trace is replayed whole; what is rare comes for longer
     than an hour until it is enough to be judged."""
     asked = load.peak_rps * 3600
-    replicas = serving if load.is_trace else _share(serving, asked)
+    replicas = serving if load.is_trace else _share(replica, serving, asked)
     rate_rps = load.peak_rps * replicas / serving
     count = int(min(HOUR_MOST, max(HOUR_LEAST, rate_rps * 3600)))
     part = _part(load, serving, replicas)
@@ -67,7 +67,7 @@ def confirmed_day(replica: Replica, load: Load, targets: Targets, serving: int, 
     asked = float(week[day].sum()) * 3600
     if asked < HOUR_LEAST:
         return None
-    replicas = _share(serving, asked * HOUR_MOST / DAY_MOST)
+    replicas = _share(replica, serving, asked * HOUR_MOST / DAY_MOST)
     rates = week[day] * replicas / serving
     ratio = min(1.0, DAY_MOST / float(rates.sum() * 3600))
     stream = day_stream(_part(load, serving, replicas), rates, 3600 * ratio, OWN_DRAWS)
@@ -75,9 +75,11 @@ def confirmed_day(replica: Replica, load: Load, targets: Targets, serving: int, 
     return Day(whole, day * HOURS, ratio, tuple(rates.tolist()))
 
 
-def _share(serving: int, requests: float) -> int:
-    """Replicas to simulate so that HOUR_MOST requests are not exceeded, one at least."""
-    return int(min(serving, REPLICAS_MOST, max(1, serving * HOUR_MOST // max(1.0, requests))))
+def _share(replica: Replica, serving: int, requests: float) -> int:
+    """Replicas to simulate so that HOUR_MOST requests are not exceeded, but as many as serve anything; of prefill and
+    decode pools TOGETHER, as fewer would be another share of them."""
+    least = 1 if replica.apart is None else TOGETHER
+    return int(min(serving, REPLICAS_MOST, max(least, serving * HOUR_MOST // max(1.0, requests))))
 
 
 def _part(load: Load, serving: int, replicas: int) -> Load:
@@ -89,14 +91,7 @@ def _whole(
     replica: Replica, load: Load, targets: Targets, stream: Workload, router: Router, serving: int, replicas: int,
     rate_rps: float, *, steady: bool,
 ) -> Whole:  # fmt: skip
-    pool = Pool(replica.config, replica.step_time, replicas=replicas * replica.lanes)
-
-    def on_progress(_: float) -> bool:
-        replica.tick()
-        return True
-
-    until_ps = int(stream.arrival_ps[-1]) + OVERTIME_PS
-    log = simulate_fleet(Fleet((pool,), router=router), stream, until_ps=until_ps, on_progress=on_progress)
+    log = replica.run_fleet(stream, replicas, router=router, until_ps=int(stream.arrival_ps[-1]) + OVERTIME_PS)
     if steady:
         verdict = judge_stability(log, 0.1)
         stable, growth_rps = verdict.verdict != "unstable", verdict.queue_growth_rps

@@ -135,6 +135,13 @@ def load_reason(capacity: Capacity, load: Load) -> Reason:
     return Reason("load", detail, "Looser targets, a faster replica, or a queue in front that evens out bursts.")
 
 
+def pools_reason(capacity: Capacity, load: Load, engines: int) -> Reason:
+    """No fleet of prefill and decode pools up to so many engines meets the targets, though one engine of each does."""
+    failure = capacity.failing.failure() if capacity.failing else "no fleet was found that meets the targets"
+    detail = f"With {engines:,} engines in prefill and decode pools, at {load.peak_rps:,.4g} requests/s, {failure}."
+    return Reason("load", detail, "Engines that do both, a faster engine (higher tensor parallel), or looser targets.")
+
+
 def no_rate_reason(capacity_rps: float, load: Load) -> Reason:
     """The closed form finds no fleet of 20,000 replicas or fewer, though one idle replica meets the targets."""
     if capacity_rps > 0:

@@ -15,6 +15,8 @@ from simulator import EventLog
 SAMPLED_REPLICAS = 3
 SAMPLED_MOST = 12
 """Lanes of a drawn load: simulated at first, and at most where a target lies within the noise of what was seen."""
+APART_MOST = 3
+"""The same of whole fleets of prefill and decode pools."""
 MAX_REPLICAS = 20_000
 
 
@@ -33,22 +35,26 @@ def fleet_run(replica: Replica, load: Load, targets: Targets, replicas: int, cou
     do not differ but by chance."""
     lanes = replicas * replica.lanes
     sampled = lanes if load.is_trace else min(lanes, SAMPLED_REPLICAS)
+    if replica.apart is not None:
+        sampled = 1
     return run_at(replica, load, targets, rate_rps, count, replicas=replicas, sampled=sampled)
 
 
 def settled_run(replica: Replica, load: Load, targets: Targets, replicas: int, count: int, rate_rps: float) -> Run:
-    """`fleet_run` with more lanes until every target is told from what is predicted, or SAMPLED_MOST were simulated."""
+    """`fleet_run` with more lanes until every target is told from what is predicted, or SAMPLED_MOST (APART_MOST) were
+    simulated."""
     if load.is_trace:
         return fleet_run(replica, load, targets, replicas, count, rate_rps)
     logs: list[EventLog] = []
-    more = min(replicas * replica.lanes, SAMPLED_REPLICAS)
+    first = min(replicas * replica.lanes, SAMPLED_REPLICAS) if replica.apart is None else 1
+    more, most = first, SAMPLED_MOST if replica.apart is None else APART_MOST
     while True:
         lanes = range(len(logs), len(logs) + more)
         logs += lane_logs(replica, load, rate_rps, count, replicas=replicas, lanes=lanes)
         run = judged_run(replica, load, targets, rate_rps, logs, replicas=replicas)
         if not run.stable or not undecided(targets, logs):
             return run
-        more = min(SAMPLED_REPLICAS, SAMPLED_MOST - len(logs))
+        more = min(first if replica.apart else SAMPLED_REPLICAS, most - len(logs))
         if more <= 0:
             return replace(run, settled=False)
 

@@ -75,8 +75,9 @@ def sized_by_simulation(job: Job, candidate: Candidate) -> Sized:
     ratios, runs = [], []
     for step_ratio in (covered.step_time_p90_ratio, covered.step_time_p10_ratio):
         replica = candidate.replica.slowed(step_ratio)
-        near = candidate.capacity.rps / step_ratio
-        found = find_capacity(replica, job.load, job.targets, near_rps=near)
+        together = candidate.together
+        near = candidate.capacity.rps * together / step_ratio
+        found = find_capacity(replica, job.load, job.targets, near_rps=near, replicas=together)
         ratios.append(found.rps / candidate.capacity.rps)
         count = stream_count(job.targets, candidate.capacity.estimate)
         runs.append(fleet_run(replica, job.load, job.targets, candidate.fleet.serving, count, job.load.peak_rps))

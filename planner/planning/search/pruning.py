@@ -5,14 +5,55 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from planner.planning.search.candidates import Job
-from planner.planning.search.options import Option, hoped_usd
+from costmodel.pricing.money import exact
+from planner.planning.money.bills import FleetBill
+from planner.planning.search.candidates import Candidate, Job, divided
+from planner.planning.search.options import Option, fleet_usd, hoped_usd
+from planner.planning.search.pools import pool_rates
 
 SIMULATED_WHOLE = 24
 """So many candidates or fewer are all simulated."""
 SIMULATED_LEAST = 12
 """Of more, the cheapest so many by the closed form are simulated, whatever was found: the frontier is drawn through
 them."""
+
+
+POOLS_MOST = 8
+"""So many fleets of prefill and decode pools are simulated at most, those that may cost least first."""
+
+
+class PoolOrder:
+    """Candidates with prefill and decode pools, by the least that they may cost, until none can be cheaper than what
+    was found. The least: each pool rounded up to whole engines that are filled to the brim (`ApartRates.fewest`).
+    """
+
+    def __init__(self, job: Job, prepared: Sequence[Candidate], known: Sequence[FleetBill]) -> None:
+        self._least = min((exact(bill.cost.exact_usd_per_month) for bill in known), default=None)
+        hoped = []
+        for candidate in prepared:
+            pools = divided(job, candidate)
+            if pools is None or pools.replica is None:
+                continue
+            engines = pool_rates(pools.replica, job.load, job.targets).fewest(job.load.peak_rps)
+            usd = fleet_usd(job, pools.gpu, pools.gpus_per_replica, engines)
+            if self._least is None or usd < self._least:
+                hoped.append((usd, pools.id, pools))
+        self._hoped = sorted(hoped, key=lambda item: item[:2])[:POOLS_MOST]
+
+    @property
+    def likely(self) -> int:
+        """How many are simulated at most."""
+        return len(self._hoped)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        for usd, _, candidate in self._hoped:
+            if self._least is not None and usd >= self._least:
+                return
+            yield candidate
+
+    def found(self, usd: Fraction) -> None:
+        """A simulated fleet costs this much."""
+        self._least = usd if self._least is None else min(self._least, usd)
 
 
 class Order:

@@ -12,10 +12,13 @@ from costmodel import Deployment
 from costmodel.memory.plan import MemoryPlan
 from costmodel.steptime import StepTimeTables
 from planner.planning.scheduling import scheduling_fields
+from planner.planning.search.apart import Apart, apart_rates
+from planner.planning.search.room import cached_tokens, sequences_in_pool
 from planner.planning.step_times import scaled, simulator_step_time
 from planner.planning.traffic.load import Load, Mix
 from planner.planning.traffic.replay import fitting_blocks
-from simulator import EngineConfig, EventLog, StepTime, Workload, simulate
+from simulator import EngineConfig, EventLog, Fleet, Pool, StepTime, Workload, simulate, simulate_fleet
+from simulator.fleet import Router
 
 FloatArray = npt.NDArray[np.float64]
 LEAST_BLOCK_TOKENS = 16
@@ -45,6 +48,12 @@ class Replica:
     step_time: StepTime
     tick: Tick
     lanes: int = 1
+    apart: Apart | None = None
+
+    @property
+    def least(self) -> int:
+        """The fewest replicas that serve anything."""
+        return 1 if self.apart is None else 2
 
     def run(self, stream: Workload, *, until_ps: int | None = None) -> EventLog:
         """Serve a stream of requests."""
@@ -53,9 +62,37 @@ class Replica:
             self.tick()
             return True
 
-        if stream.block_hashes is not None:
-            stream = replace(stream, block_hashes=fitting_blocks(stream.block_hashes, self.config.block_size))
-        return simulate(self.config, self.step_time, stream, until_ps=until_ps, on_progress=on_progress)
+        if self.apart is not None:
+            return self.run_fleet(stream, self.least, until_ps=until_ps)
+        return simulate(self.config, self.step_time, self._fitting(stream), until_ps=until_ps, on_progress=on_progress)
+
+    def run_fleet(
+        self, stream: Workload, replicas: int, *, router: Router = "round_robin", until_ps: int | None = None
+    ) -> EventLog:
+        """Serve a stream with so many replicas behind a router."""
+
+        def on_progress(_: float) -> bool:
+            self.tick()
+            return True
+
+        transfer = None if self.apart is None else self.apart.transfer
+        fleet = Fleet(self.pools(replicas), router=router, transfer=transfer)
+        return simulate_fleet(fleet, self._fitting(stream), until_ps=until_ps, on_progress=on_progress)
+
+    def pools(self, replicas: int) -> tuple[Pool, ...]:
+        """So many replicas as the simulator's pools: one, or one for prompts and one for outputs."""
+        if self.apart is None:
+            return (Pool(self.config, self.step_time, replicas=replicas * self.lanes),)
+        prefill, decode = self.apart.split(replicas)
+        return (
+            Pool(self.config, self.step_time, replicas=prefill, role="prefill"),
+            Pool(self.config, self.step_time, replicas=decode, role="decode"),
+        )
+
+    def _fitting(self, stream: Workload) -> Workload:
+        if stream.block_hashes is None:
+            return stream
+        return replace(stream, block_hashes=fitting_blocks(stream.block_hashes, self.config.block_size))
 
     def slowed(self, ratio: float) -> Replica:
         """The same replica with every step lasting `ratio` times as long."""
@@ -120,6 +157,8 @@ def estimates(
     replica: Replica, mix: Mix, tpot_limit_ms: float | None, step_ratios: Sequence[float]
 ) -> tuple[Estimate, ...]:
     """The same with every step so many times as long, for each ratio: the steps are looked up once."""
+    if replica.apart is not None:
+        return tuple(_apart_estimate(replica, mix, tpot_limit_ms, ratio) for ratio in step_ratios)
     fits = most_sequences(replica, mix)
     seats = np.geomspace(min(LEAST_SEATS, fits / 2), fits, SEATS_TRIED)
     step_ps = mean_step_ps(replica, mix, seats)
@@ -131,6 +170,13 @@ def estimates(
         whole, started = float(rates.max()) / ratio, float(rates[best]) / ratio
         found.append(Estimate(whole, started, float(seats[best]), bool(fast.any())))
     return tuple(found)
+
+
+def _apart_estimate(replica: Replica, mix: Mix, tpot_limit_ms: float | None, step_ratio: float) -> Estimate:
+    """Of a replica in a fleet whose pools are filled alike: 1 / (1 / prefill rate + 1 / decode rate)."""
+    whole = apart_rates(replica.config, replica.step_time, mix, None, step_ratio)
+    within = apart_rates(replica.config, replica.step_time, mix, tpot_limit_ms, step_ratio)
+    return Estimate(whole.each_rps, within.each_rps, within.concurrency, within.within_limit)
 
 
 def mean_step_ps(replica: Replica, mix: Mix, seats: FloatArray) -> FloatArray:
@@ -156,22 +202,7 @@ def most_sequences(replica: Replica, mix: Mix) -> float:
     config = replica.config
     prompt = max(1.0, mix.prompt_tokens_mean - cached_tokens(config, mix))
     budget = config.max_num_batched_tokens / (1 + prompt / mix.output_tokens_mean)
-    return min(float(config.max_num_seqs), _sequences_in_pool(config, mix), budget)
-
-
-def cached_tokens(config: EngineConfig, mix: Mix) -> float:
-    """Tokens of a prompt that the closed form takes from the prefix cache."""
-    return mix.cached_tokens_mean(config.num_blocks * config.block_size) if config.enable_prefix_caching else 0.0
-
-
-def _sequences_in_pool(config: EngineConfig, mix: Mix) -> float:
-    """Sequences of the mean context that the pool holds; those of a group share their prefix where it is cached."""
-    pool, each = config.num_blocks * config.block_size, mix.context_tokens_mean + config.block_size / 2
-    apart = pool / each
-    shared = float(mix.prefix_groups * mix.prefix_tokens if config.enable_prefix_caching else 0)
-    if not shared or apart <= mix.prefix_groups:
-        return apart
-    return (pool - shared) / (each - mix.prefix_tokens)
+    return min(float(config.max_num_seqs), sequences_in_pool(config, mix), budget)
 
 
 def lone_stream(load: Load, count: int = LONE_REQUESTS) -> Workload:

@@ -173,6 +173,13 @@ SECTIONS: tuple[Section, ...] = (
                     Item("engine.max_tokens", "Output cut at", optional=True),
                 )
             ),
+            Group(
+                (
+                    Item("serving.disaggregation", "Prompts and outputs on engines of their own"),
+                    Item("serving.kv_link_gb_per_s", "Link between them"),
+                    Item("serving.kv_latency_ms", "KV usable after"),
+                )
+            ),
         ),
         open=False,
         note="What is left empty takes the default of the engine's version.",
