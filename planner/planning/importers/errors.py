@@ -15,7 +15,7 @@ class ImportRefused(ValueError):  # noqa: N818 - the name reads as the state of 
     Codes: not_a_file, file_unreadable, symlink_refused, empty, too_large, binary, archive_refused, packing_unknown,
     workbook_refused, decompression_bomb, gzip_damaged, line_too_long, cell_too_long, json_invalid, json_too_deep,
     json_too_large, parquet_missing, parquet_damaged, parquet_too_wide, unknown_format, unknown_column, column_twice,
-    no_day, no_token_counts, formula_header,
+    no_day, no_series, no_token_counts, formula_header,
     unanswered, unknown_answer, not_requests, no_rows, clock_backward, too_many_rows_to_sort.
     """
 

@@ -16,9 +16,9 @@ _STATISTICS = {"mean": "mean", "p50": "median", "std": "std", "p90": "p90", "p95
 
 def is_bench_serving(document: Any) -> bool:
     """Whether an object is one run of either tool."""
-    return isinstance(document, dict) and {"completed", "duration", "total_output_tokens", "mean_ttft_ms"} <= set(
-        document
-    )
+    if not isinstance(document, dict) or not {"duration", "total_output_tokens", "mean_ttft_ms"} <= set(document):
+        return False
+    return "completed" in document or "num_prompts" in document
 
 
 def is_llm_optimizer(document: Any) -> bool:
@@ -29,7 +29,7 @@ def is_llm_optimizer(document: Any) -> bool:
 
 def tool_of(document: Mapping[str, Any]) -> str:
     """sglang or vllm, by the name of the whole latency."""
-    return "sglang" if "mean_e2e_latency_ms" in document else "vllm"
+    return "sglang" if "mean_e2e_latency_ms" in document or document.get("backend") == "sglang" else "vllm"
 
 
 def llm_optimizer_run(document: Mapping[str, Any]) -> Run:

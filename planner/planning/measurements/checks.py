@@ -11,10 +11,15 @@ TPOT_PCT = 25.0
 NOMINAL_PCT = 5.0
 FEW_FOR_P99 = 100
 LEAST_S = 1e-6
+_NOT_BELOW_ZERO = (
+    "duration_s", "completed", "failed", "input_tokens", "output_tokens", "request_rps", "goodput_rps", "offered_rps",
+    "input_tokens_per_s", "output_tokens_per_s", "total_tokens_per_s", "max_concurrency", "mean_concurrency",
+)  # fmt: skip
 
 
 def add_checks(run: Run) -> Run:
     """Fills in what follows from other numbers, and adds every check that the numbers allow."""
+    _impossible(run)
     _derive(run)
     _throughput(run)
     _little(run)
@@ -32,6 +37,20 @@ def with_duration(run: Run, duration_s: float) -> Run:
     _little(run)
     run.notes = list(dict.fromkeys(run.notes))
     return run
+
+
+def _impossible(run: Run) -> None:
+    """What no run can have is left out and told: times, counts and rates below zero."""
+    for name in _NOT_BELOW_ZERO:
+        value = getattr(run, name)
+        if value is not None and value < 0:
+            setattr(run, name, None)
+            run.notes.append(f"{name} is {value:g} in the file, which cannot be: left out")
+    for metric, statistics in run.latencies_ms.items():
+        below = {key: value for key, value in statistics.items() if value < 0}
+        for key, value in below.items():
+            del statistics[key]
+            run.notes.append(f"{metric} {key} is {value:g} ms in the file, which cannot be: left out")
 
 
 def _derive(run: Run) -> None:
@@ -85,6 +104,12 @@ def _little(run: Run) -> None:
         _check(run, "concurrency_limit", limit, in_flight, LITTLE_PCT, "requests/s × mean latency is above the limit")
         if 300 < in_flight / limit < 3000:
             run.notes.append("latencies look a thousand times too large: milliseconds read as seconds?")
+    held = run.offered_rps in (None, float("inf")) and (run.completed or 0) >= 2 * (limit or 0)
+    if limit and limit != float("inf") and held and 1 / 3000 < in_flight / limit < 1 / 300:
+        _check(
+            run, "concurrency_limit", limit, in_flight, LITTLE_PCT, "requests/s × mean latency is far below the limit"
+        )
+        run.notes.append("latencies look a thousand times too small: seconds where milliseconds are meant?")
 
 
 def _tpot(run: Run) -> None:

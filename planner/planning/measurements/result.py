@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -11,6 +12,8 @@ import numpy as np
 from planner.planning.importers.cells import printable
 
 MOST_PCT = 1e9
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+"""As tools print counts; a lone 1,234 is a count, too: none of them writes decimal commas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,8 @@ def limit(value: Any) -> float | None:
     """A number that may be infinite ("inf": no limit), also as text; None for anything else and for NaN."""
     if isinstance(value, bool) or value is None:
         return None
+    if isinstance(value, str) and _THOUSANDS.fullmatch(value.strip()):
+        value = value.replace(",", "")
     try:
         result = float(value)
     except (TypeError, ValueError, OverflowError):
