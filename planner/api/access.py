@@ -14,6 +14,7 @@ from planner.core.context import team_id, via_token
 from planner.teams import rules
 from planner.teams.models import ApiToken, LinkToken, Role, Scope, Team, User
 from planner.teams.selectors import SESSION_TEAM, current_team, team_of
+from planner.teams.signing_in import confirmed_lately
 
 if TYPE_CHECKING:  # the settings name this module, and REST framework's views read them while they load
     from rest_framework.views import APIView
@@ -69,10 +70,21 @@ class TeamScope(BasePermission):
             raise PermissionDenied(f"This needs a token of scope {needed.value}; this one has {given}.")
         if not rules.allows(caller.role, action):
             raise PermissionDenied(f"A {caller.role.value} of a team may not do this.")
+        if (
+            caller.token is None
+            and _asks_for_password(request, action)
+            and not confirmed_lately(request._request.session)
+        ):
+            raise PermissionDenied("Sign in again first, or confirm your password on a page: it counts for 15 minutes.")
         via_token.set(caller.token.prefix if caller.token else "")
         team_id.set(str(caller.team.pk))
         view.caller = caller  # type: ignore[attr-defined]
         return True
+
+
+def _asks_for_password(request: Request, action: rules.Action) -> bool:
+    """Whether a browser session must be confirmed for it, as on pages; revoking needs no more than the session."""
+    return (request.method in ("POST", "PATCH") and action in rules.GIVE_ACCESS) or action in rules.ALWAYS_CONFIRMED
 
 
 def _caller(user: User, request: Request, named: UUID | None) -> Caller:

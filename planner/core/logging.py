@@ -13,8 +13,11 @@ _SECRETS = (
     (re.compile(r"(/(?:sign-in/link|shared|join|password)/)[^/\s\"'?]+"), r"\1***"),
     (re.compile(r"([?&]token=)[^&\s\"']+"), r"\1***"),
     (re.compile(r"(\w://[^:/@\s]*):[^@/\s]+@"), r"\1:***@"),  # passwords in addresses of databases and brokers
+    (re.compile(r"[\w.+-]+@((?:[\w-]+\.)+[a-zA-Z]{2,})\b"), r"***@\1"),  # whose address it is
     (re.compile(r"(?i)(authorization['\"]?\s*[:=]\s*['\"]?\w+\s+)[^\s'\",]+"), r"\1***"),
 )
+
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def redact(text: str) -> str:
@@ -29,6 +32,11 @@ class RedactingFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return redact(super().format(record))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        """One line, whatever a sender put into it: line ends and other control characters show as escapes."""
+        record.message = _CONTROL.sub(lambda found: repr(found[0])[1:-1], record.message)
+        return super().formatMessage(record)
 
 
 def _ids(record: logging.LogRecord) -> dict[str, str]:

@@ -1,8 +1,9 @@
-"""What every answer has: an id, shown in logs and error bodies too, and a word on who may keep it."""
+"""What every answer has: an id, shown in logs and error bodies too, a word on who may keep it and what may use it."""
 
 import re
 import uuid
 from collections.abc import Callable
+from typing import ClassVar
 
 from django.http import HttpRequest, HttpResponse
 
@@ -43,4 +44,33 @@ class PrivateAnswersMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         response.headers.setdefault("Cache-Control", "private, no-cache")
+        return response
+
+
+class BrowserHeadersMiddleware:
+    """No answer is a part of another site's page, and no page may ask for what the product never uses."""
+
+    _HEADERS: ClassVar[dict[str, str]] = {
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Permissions-Policy": ", ".join(
+            f"{feature}=()"
+            for feature in (
+                "camera",
+                "display-capture",
+                "geolocation",
+                "microphone",
+                "payment",
+                "usb",
+                "browsing-topics",
+            )
+        ),
+    }
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        for name, value in self._HEADERS.items():
+            response.headers.setdefault(name, value)
         return response

@@ -45,12 +45,14 @@ MIDDLEWARE = [
     "planner.core.request_counts.CountRequests",
     "planner.core.middleware.PrivateAnswersMiddleware",
     "planner.prices.in_force.PricesInForce",
+    "planner.core.middleware.BrowserHeadersMiddleware",
     "planner.core.compressing.CompressPages",
     "planner.web.reader.NumbersOfTheReader",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "planner.teams.signing_in.KeepSignedIn",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -96,7 +98,10 @@ AUTH_PASSWORD_VALIDATORS = [
         "OPTIONS": {"min_length": 12},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "planner.teams.password_rules.NotEasilyGuessed"},
+    {"NAME": "planner.teams.password_rules.NotBreached"},
 ]
+BREACHED_PASSWORDS_FILE = ENV.breached_passwords_file
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
@@ -108,6 +113,11 @@ AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
+AXES_CLIENT_IP_CALLABLE = "planner.core.client_address.client_address"
+TRUSTED_PROXIES = ENV.proxies
+# Beside the lock above, which one place or one account at a time meets: those who try many of either.
+SIGN_INS_PER_PLACE, SIGN_INS_PER_PLACE_S = 100, 900
+SIGN_INS_PER_ACCOUNT, SIGN_INS_PER_ACCOUNT_S = 100, 3600
 
 # --- what the web processes of a machine share: limits by default; estimates by digest apart, so that they push out no
 # limit. Files of their own, so that a refreshing sheet does not wait for the database.
@@ -135,7 +145,12 @@ PRICE_REFRESH_HOURS = ENV.price_refresh_hours
 METRICS_TOKEN = ENV.metrics_token.get_secret_value() if ENV.metrics_token else None
 
 # --- transport and headers ---
-SESSION_COOKIE_NAME = "staircase_session"
+# `__Host-`: of this host alone, over HTTPS, for all paths; no other host of the domain can set one in its place.
+SESSION_COOKIE_NAME = "__Host-staircase_session" if ENV.https else "staircase_session"
+CSRF_COOKIE_NAME = "__Host-staircase_csrf" if ENV.https else "csrftoken"
+SESSION_ENGINE = "planner.teams.browser_sessions"
+SESSION_COOKIE_AGE = round(ENV.session_idle_hours * 3600)
+SESSION_LIFE_S = round(ENV.session_days * 86400)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV.https
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True

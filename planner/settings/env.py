@@ -6,7 +6,7 @@ import re
 import secrets
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -15,6 +15,7 @@ PRICE_FEED = re.compile(r"(skypilot:[a-z0-9-]+|gpuhunt(:[a-z0-9-]+)?|genai-price
 HOST_OR_NETWORK = re.compile(r"[0-9A-Za-z._-]+(/[0-9]{1,3})?|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
 BEARER_TOKEN = re.compile(r"[0-9A-Za-z._~+/=-]{24,512}")
 PROJECT_DIR = Path(__file__).resolve().parents[2]
+TLS_OF_POSTGRES = ("sslmode", "sslrootcert", "sslcert", "sslkey")
 SCHEMES = {
     "database_url": ("postgres", "postgresql"),
     "broker_url": ("redis", "rediss", "amqp", "amqps", "filebroker"),
@@ -22,7 +23,8 @@ SCHEMES = {
 
 
 class Env(BaseSettings):
-    """Settings from `PLANNER_*` variables, an `.env` file, or one file per secret in PLANNER_SECRETS_DIR."""
+    """Settings from `PLANNER_*` variables, an `.env` file, or one file per secret: in PLANNER_SECRETS_DIR, or named by
+    the variable with `_FILE` at its end."""
 
     model_config = SettingsConfigDict(
         env_prefix="PLANNER_", env_file=PROJECT_DIR / ".env", extra="ignore", env_ignore_empty=True
@@ -35,6 +37,17 @@ class Env(BaseSettings):
     broker_url: SecretStr | None = Field(None, description="redis://… or amqp://…, else files in data_dir.")
     allowed_hosts: Annotated[list[str], NoDecode] = ["localhost", "127.0.0.1", "[::1]"]
     https: bool = Field(False, description="Served over HTTPS: secure cookies, HSTS, forwarded protocol trusted.")
+    proxies: int = Field(
+        0,
+        ge=0,
+        le=8,
+        description="Proxies in front that add to X-Forwarded-For; the client's address is read past them.",
+    )
+    session_idle_hours: float = Field(12.0, gt=0, le=720, description="Signed out after so long without a request.")
+    session_days: float = Field(7.0, gt=0, le=90, description="Signed out so long after signing in, whatever happens.")
+    breached_passwords_file: Path | None = Field(
+        None, description="SHA-1 hashes of known passwords, ordered, one a line (`HASH:count`); none of them is taken."
+    )
     lease_s: float = Field(
         15.0, ge=1, le=3600, description="A worker that does not renew its run for this long loses it."
     )
@@ -103,6 +116,9 @@ class Env(BaseSettings):
         return value
 
 
+SECRETS = tuple(name for name, field in Env.model_fields.items() if field.annotation == SecretStr | None)
+
+
 def load_env() -> Env:
     """Reads the environment. A bad value ends the start (SystemExit) with a line for each, without the values: they may
     be secrets."""
@@ -110,11 +126,29 @@ def load_env() -> Env:
     if folder is not None and not os.path.isdir(folder):
         raise SystemExit(f"staircase: PLANNER_SECRETS_DIR: there is no folder {folder}")
     try:
-        env = Env(_secrets_dir=folder)
+        env = Env(_secrets_dir=folder, **_from_files())
     except ValidationError as error:
         lines = [f"PLANNER_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors(include_input=False)]
         raise SystemExit("\n".join(f"staircase: {line}" for line in lines)) from None
     return env
+
+
+def _from_files() -> dict[str, Any]:
+    """Secrets from the files that PLANNER_<NAME>_FILE names; SystemExit: unreadable, or the value is given as well."""
+    found: dict[str, Any] = {}
+    for name in SECRETS:
+        variable = f"PLANNER_{name.upper()}"
+        path = os.environ.get(f"{variable}_FILE")
+        if not path:
+            continue
+        if os.environ.get(variable):
+            raise SystemExit(f"staircase: {variable}_FILE: {variable} is given as well; leave one out")
+        try:
+            found[name] = Path(path).read_text().strip() or None
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text"
+            raise SystemExit(f"staircase: {variable}_FILE: {path} cannot be read: {reason}") from None
+    return found
 
 
 def secret_key(env: Env) -> str:
@@ -174,6 +208,7 @@ def database(env: Env) -> dict[str, Any]:
             },
         }
     url = urlsplit(env.database_url.get_secret_value())
+    given = dict(parse_qsl(url.query))
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": url.path.lstrip("/"),
@@ -183,4 +218,5 @@ def database(env: Env) -> dict[str, Any]:
         "PORT": url.port or "",
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {name: given[name] for name in TLS_OF_POSTGRES if name in given},
     }

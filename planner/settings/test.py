@@ -15,6 +15,7 @@ from planner.settings.base import *  # noqa: F403
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 AXES_ENABLED = False
 PRICES_LOOK_S = None  # the shipped prices, without a query that only the first request makes
+SIGN_INS_PER_PLACE = SIGN_INS_PER_ACCOUNT = 100_000  # every test signs in from the same place
 # A file, since every thread has a connection of its own and those to a database in memory lock each other out.
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
     DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}  # noqa: F405

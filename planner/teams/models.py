@@ -1,11 +1,15 @@
 """People, teams and what lets them in. Everything stored elsewhere belongs to a team."""
 
 import uuid
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.utils import timezone
+
+if TYPE_CHECKING:
+    from planner.teams.browser_sessions import SessionStore
 
 
 class UserManager(BaseUserManager["User"]):
@@ -167,6 +171,22 @@ class PasswordLink(models.Model):
 
     def __str__(self) -> str:
         return f"new password for {self.user}"
+
+
+class BrowserSession(AbstractBaseSession):
+    """Someone signed in with a browser. Whoever has the key is that person until it ends; the rest tells people which
+    of their sessions it is."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="browser_sessions")
+    browser = models.CharField(max_length=60, blank=True)
+    signed_in_at = models.DateTimeField(null=True)
+    seen_at = models.DateTimeField(null=True)
+
+    @classmethod
+    def get_session_store_class(cls) -> "type[SessionStore]":
+        from planner.teams.browser_sessions import SessionStore  # the store is made of this model
+
+        return SessionStore
 
 
 class AppendOnly(Exception):  # noqa: N818 - the name says what is the case

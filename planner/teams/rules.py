@@ -32,6 +32,10 @@ MATRIX: dict[Role, frozenset[Action]] = {
 TEAM_TOKEN_ROLE = Role.EDITOR
 """A token of the team, behind which no person stands, never manages people."""
 
+GIVE_ACCESS = frozenset({Action.OWN_TOKENS, Action.TEAM_TOKENS, Action.INVITE, Action.MANAGE_MEMBERS})
+ALWAYS_CONFIRMED = frozenset({Action.EXPORT, Action.DELETE_TEAM})
+"""What a browser session does only shortly after its person signed in or typed the password again."""
+
 SCOPE_NEEDED: dict[Action, Scope] = {Action.VIEW: Scope.READ, Action.EXPORT: Scope.READ, Action.RUN: Scope.RUN}
 """What a token needs for an action; everything else is writing."""
 

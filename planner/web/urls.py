@@ -107,6 +107,7 @@ urlpatterns: list[URLPattern] = [
     path("join/<str:secret>/", invitations.join, name="join"),
     path("account/", account.account, name="account"),
     path("account/name/", account.rename, name="account-name"),
+    path("account/sessions/", account.sign_out_elsewhere, name="sign-out-elsewhere"),
     path("account/password/", account.change_password, name="account-password"),
     path("account/teams/", account.new_team, name="team-new"),
     path("password/<str:secret>/", account.password_link, name="password-link"),

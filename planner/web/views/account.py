@@ -1,7 +1,7 @@
 """One's own account: name, password, teams."""
 
 from django.contrib import messages
-from django.contrib.auth import authenticate, update_session_auth_hash
+from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.forms import Form
@@ -12,10 +12,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from planner.teams import members, passwords
+from planner.teams.browser_sessions import mark_of, sessions_end, sessions_of
 from planner.teams.models import User
 from planner.teams.selectors import memberships_of
+from planner.teams.signing_in import password_is
 from planner.web.access import TEAM_PARAMETER, NoTeam, page, visit_of
+from planner.web.confirming import confirmed
 from planner.web.team_forms import ChangePasswordForm, NewPasswordForm, PersonForm, TeamNameForm, add_errors
+
+MOST_SESSIONS_SHOWN = 20
 
 
 def _me(request: HttpRequest) -> User:
@@ -42,9 +47,24 @@ def _account_page(request: HttpRequest, **sent: Form) -> HttpResponse:
         "person_form": sent.get("person_form") or PersonForm(auto_id="person-%s", initial={"name": user.name}),
         "password_form": sent.get("password_form") or ChangePasswordForm(auto_id="password-%s"),
         "new_team_form": sent.get("new_team_form") or TeamNameForm(auto_id="new-team-%s"),
+        "sessions": [
+            (row, mark_of(row.session_key), row.session_key == request.session.session_key)
+            for row in sessions_of(user)[:MOST_SESSIONS_SHOWN]
+        ],
         "section": "account",
     }
     return page(request, "pages/account.html", visit, context, status=422 if sent else 200)
+
+
+@require_POST
+@login_required
+@confirmed
+def sign_out_elsewhere(request: HttpRequest) -> HttpResponse:
+    """End one of one's sessions, or all but this one."""
+    mark = request.POST.get("session") or None
+    ended = sessions_end(_me(request), mark=mark, but=request.session.session_key)
+    messages.success(request, "Signed out there." if ended else "There was nothing to sign out.")
+    return redirect(f"{reverse('account')}#sessions")
 
 
 @require_POST
@@ -68,7 +88,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     user = _me(request)
     form = ChangePasswordForm(request.POST, auto_id="password-%s")
     if form.is_valid():
-        if authenticate(request, username=user.email, password=form.cleaned_data["old"]) != user:
+        if not password_is(request, form.cleaned_data["old"]):
             form.add_error("old", "This is not your password.")
         else:
             try:

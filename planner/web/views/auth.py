@@ -1,5 +1,6 @@
 """Signing in and out, by password or by the one-time link that the machine's own operator gets."""
 
+import math
 from ipaddress import ip_address
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from planner.teams.services import sign_in_link_use
+from planner.teams.signing_in import wait_before_trying
 
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
@@ -21,6 +23,11 @@ class SignIn(LoginView):
 
     template_name = "pages/sign_in.html"
     redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if wait_s := wait_before_trying(request, request.POST.get("username", "")):
+            return too_many(request, f"There were very many attempts. Try again in {math.ceil(wait_s / 60)} minutes.")
+        return super().post(request, *args, **kwargs)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(**kwargs) | {"hide_sign_in": True}
@@ -32,7 +39,12 @@ class SignIn(LoginView):
 
 
 class SignOut(LogoutView):
-    """POST only, as Django has it."""
+    """POST only, as Django has it; the browser forgets what it kept of the pages."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = super().post(request, *args, **kwargs)
+        response["Clear-Site-Data"] = '"cache", "storage"'
+        return response
 
 
 def typed_address(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
@@ -44,8 +56,12 @@ def typed_address(request: HttpRequest, credentials: dict[str, Any] | None = Non
 
 def locked_out(request: HttpRequest, credentials: dict[str, Any], *args: Any, **kwargs: Any) -> HttpResponse:
     """What axes answers after too many failures."""
-    context = {"status": 429, "title": "Too many attempts", "hide_sign_in": True}
-    context["detail"] = "Signing in with this address is locked for 15 minutes after 10 failures. Then try again."
+    return too_many(request, "Signing in with this address is locked for 15 minutes after 10 failures. Then try again.")
+
+
+def too_many(request: HttpRequest, detail: str) -> HttpResponse:
+    """That one has to wait."""
+    context = {"status": 429, "title": "Too many attempts", "hide_sign_in": True, "detail": detail}
     return render(request, "pages/error.html", context, status=429)
 
 

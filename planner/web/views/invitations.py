@@ -16,6 +16,7 @@ from planner.teams.models import Invitation, Role, Team, User
 from planner.teams.rules import Action
 from planner.teams.selectors import owned_get
 from planner.web.access import TEAM_PARAMETER, Visit, for_team, must
+from planner.web.confirming import confirmed
 from planner.web.team_forms import InviteForm, JoinForm, add_errors
 from planner.web.views.auth import MODEL_BACKEND
 from planner.web.views.team import team_page, to_team
@@ -24,6 +25,7 @@ from planner.web.views.team import team_page, to_team
 @require_POST
 @never_cache
 @for_team
+@confirmed
 def create(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Make a link; it is shown this once."""
     must(visit, Action.INVITE)

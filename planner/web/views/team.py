@@ -22,6 +22,7 @@ from planner.teams.rules import Action, scope_rank, widest_scope
 from planner.teams.selectors import api_tokens_of, link_tokens_of, membership_get
 from planner.web.access import Visit, for_team, must, page
 from planner.web.audit_table import audit_table
+from planner.web.confirming import confirmed
 from planner.web.own_forms import DefaultsForm
 from planner.web.team_forms import InviteForm, TeamNameForm, TokenForm, WebhookForm, add_errors
 from planner.webhooks.selectors import webhooks_of
@@ -129,6 +130,7 @@ def defaults(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 @require_POST
 @for_team
+@confirmed
 def member_role(request: HttpRequest, visit: Visit, member_id: int) -> HttpResponse:
     """Another role for a member."""
     must(visit, Action.MANAGE_MEMBERS)
@@ -176,6 +178,7 @@ def leave(request: HttpRequest, visit: Visit) -> HttpResponse:
 @require_POST
 @never_cache
 @for_team
+@confirmed
 def member_password_link(request: HttpRequest, visit: Visit, member_id: int) -> HttpResponse:
     """A link with which a member sets a new password; see `planner.teams.passwords` for who may make it for whom."""
     person: User = member_of(visit, member_id).user

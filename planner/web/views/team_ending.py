@@ -12,12 +12,14 @@ from planner.reports.team_export import team_export
 from planner.teams.endings import NotExported, exported_lately, team_delete, team_exported
 from planner.teams.rules import Action
 from planner.web.access import Visit, for_team, must, page
+from planner.web.confirming import confirmed
 from planner.web.team_forms import DeleteForm
 
 
 @require_POST
 @never_cache
 @for_team
+@confirmed
 def export(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     """All of the team's data as a zip."""
     must(visit, Action.EXPORT)
@@ -29,6 +31,7 @@ def export(request: HttpRequest, visit: Visit) -> HttpResponseBase:
 @require_http_methods(["GET", "POST"])
 @never_cache
 @for_team
+@confirmed
 def delete(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Delete the team: after an export, and with its name typed."""
     must(visit, Action.DELETE_TEAM)

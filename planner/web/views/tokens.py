@@ -10,6 +10,7 @@ from planner.teams.rules import Action
 from planner.teams.selectors import numbered_get
 from planner.teams.services import AnyToken, link_token_create, token_create, token_revoke
 from planner.web.access import Visit, for_team, must
+from planner.web.confirming import confirmed
 from planner.web.team_forms import TokenForm, add_errors
 from planner.web.views.team import team_page, to_team, token_form
 
@@ -17,6 +18,7 @@ from planner.web.views.team import team_page, to_team, token_form
 @require_POST
 @never_cache
 @for_team
+@confirmed
 def create(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Make a token; its text is shown this once."""
     must(visit, Action.OWN_TOKENS)

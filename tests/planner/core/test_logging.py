@@ -24,11 +24,18 @@ from tests.factories import make_run, team_of
         ("redis://:pass@cache/0", "redis://:***@cache/0"),
         ("{'Authorization': 'Basic QWxhZGRpbg=='}", "{'Authorization': 'Basic ***'}"),
         ("Authorization: Bearer abc.def", "Authorization: Bearer ***"),
+        ("failed for ada.l+x@mail.example.com", "failed for ***@mail.example.com"),
         ("nothing to hide at http://127.0.0.1:8000/", "nothing to hide at http://127.0.0.1:8000/"),
     ],
 )
 def test_secrets_are_hidden(text: str, expected: str) -> None:
     assert redact(text) == expected
+
+
+def test_a_sender_writes_no_line_of_its_own() -> None:
+    record = logging.LogRecord("x", logging.WARNING, "f", 1, "at %s", ("/a\r\n2026 INFO forged\u2028\x1b[2J",), None)
+    line = RedactingFormatter("%(message)s").format(record)
+    assert line == r"at /a\r\n2026 INFO forged\u2028\x1b[2J"
 
 
 def test_arguments_and_tracebacks_are_covered() -> None:

@@ -1,17 +1,21 @@
+import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from planner.settings.env import Env, broker_options, database, load_env, secret_key
+from planner.settings.env import PROJECT_DIR, Env, broker_options, database, load_env, secret_key
 
 
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in Env.model_fields:
         monkeypatch.delenv(f"PLANNER_{name.upper()}", raising=False)
+        monkeypatch.delenv(f"PLANNER_{name.upper()}_FILE", raising=False)
     monkeypatch.delenv("PLANNER_SECRETS_DIR", raising=False)
 
 
@@ -31,6 +35,34 @@ def test_the_token_of_the_metrics_comes_from_a_file(tmp_path: Path, monkeypatch:
     token = load_env().metrics_token
     assert token is not None
     assert token.get_secret_value() == "0123456789abcdef01234567"
+
+
+def test_each_secret_may_stand_in_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "key").write_text("from its own file\n")
+    monkeypatch.setenv("PLANNER_SECRET_KEY_FILE", str(tmp_path / "key"))
+    assert secret_key(load_env()) == "from its own file"
+    monkeypatch.setenv("PLANNER_SECRET_KEY", "hush")
+    with pytest.raises(SystemExit, match="PLANNER_SECRET_KEY is given as well"):
+        load_env()
+    monkeypatch.delenv("PLANNER_SECRET_KEY")
+    monkeypatch.setenv("PLANNER_SECRET_KEY_FILE", str(tmp_path / "none"))
+    with pytest.raises(SystemExit, match="cannot be read"):
+        load_env()
+
+
+def test_cookies_of_a_deployment_belong_to_its_host_alone(tmp_path: Path) -> None:
+    names = ["SESSION_COOKIE_NAME", "CSRF_COOKIE_NAME", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE"]
+    names += ["SESSION_COOKIE_HTTPONLY", "CSRF_COOKIE_HTTPONLY", "SESSION_COOKIE_DOMAIN", "SESSION_COOKIE_PATH"]
+    ask = f"from django.conf import settings; print(*(getattr(settings, name) for name in {names}))"
+    world = os.environ | {
+        "PLANNER_HTTPS": "true",
+        "PLANNER_DATA_DIR": str(tmp_path),
+        "DJANGO_SETTINGS_MODULE": "planner.settings.base",
+    }
+    said = subprocess.run(
+        [sys.executable, "-c", ask], env=world, cwd=PROJECT_DIR, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split() == ["__Host-staircase_session", "__Host-staircase_csrf", *["True"] * 4, "None", "/"]
 
 
 def test_secrets_are_not_shown() -> None:
@@ -109,6 +141,11 @@ def test_postgres_is_one_address_with_any_character_in_its_password() -> None:
         "db.example.com",
         6543,
     ]
+
+
+def test_postgres_speaks_tls_where_the_address_says_so() -> None:
+    settings = database(env(database_url="postgres://me@db/plans?sslmode=verify-full&sslrootcert=/ca.pem&junk=1"))
+    assert settings["OPTIONS"] == {"sslmode": "verify-full", "sslrootcert": "/ca.pem"}
 
 
 def test_each_broker_gets_its_own_options(tmp_path: Path) -> None:

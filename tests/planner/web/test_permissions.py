@@ -138,6 +138,7 @@ OF_THE_PERSON: Group = {"account": lambda office: "/account/"}
 POSTS_OF_THE_PERSON: Group = {
     "own name": lambda office: "/account/name/",
     "own password": lambda office: "/account/password/",
+    "sign out elsewhere": lambda office: "/account/sessions/",
     "new team": lambda office: "/account/teams/",
 }
 ENDS_A_SESSION: Group = {"sign out": lambda office: "/sign-out/"}
