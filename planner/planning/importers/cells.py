@@ -15,6 +15,8 @@ NS_PER_S = 1_000_000_000
 UNIT_NS = {"s": NS_PER_S, "ms": 1_000_000, "us": 1_000, "ns": 1}
 MAX_TOKENS = 10_000_000
 MAX_NS = 1 << 62
+_MOST_BITS = 1000
+"""Of a whole number; beyond 1024 it is no float any more."""
 
 _GROUPS = " '\u00a0\u202f\u2019"
 _PLAIN = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?")
@@ -99,6 +101,8 @@ def number(value: object, decimal: str = "point") -> float | int:
     if isinstance(value, bool) or value is None:
         raise BadCell("not_a_number", "A number is missing.")
     if isinstance(value, int | float):
+        if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+            raise BadCell("not_finite", "The number has more digits than any count has.")
         if not math.isfinite(value):
             raise BadCell("not_finite", f"{value} is not finite.")
         return value

@@ -12,9 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.planning.importers import Answers, ImportRefused, Source, bytes_source, file_source, open_trace, sources
+from planner.planning.importers import (
+    Answers,
+    ImportRefused,
+    Source,
+    bytes_source,
+    file_source,
+    open_trace,
+    read_usage,
+    sources,
+)
 from tests.planning.importers import samples
-from tests.planning.importers.samples import read
+from tests.planning.importers.samples import opened, read
 
 HEAD = b"timestamp_s,prompt_tokens,output_tokens\n"
 
@@ -226,3 +235,9 @@ def test_nothing_is_said_before_questions_are_answered():
     file = open_trace(bytes_source(b"timestamp,prompt_tokens,output_tokens\n1,2,3\n2,3,4\n"), Answers())
     with pytest.raises(ImportRefused, match="seconds or milliseconds"):
         file.chunks()
+
+
+@pytest.mark.parametrize("digits", [308, 400, 4000])
+def test_a_count_of_hundreds_of_digits_is_a_bad_row_and_no_crash(digits):
+    text = samples.OPENAI.replace('"output_tokens": 500', f'"output_tokens": {"9" * digits}')
+    assert len(read_usage(opened(text)).start_ns) == 2  # of three rows
