@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.settings.env import Env
+from planner.settings.env import SECRETS, Env
 from tests.deployment.compose import APP_SERVICES, compose, image_environment
 from tests.processes import ROOT
 
@@ -70,7 +70,7 @@ def test_every_secret_is_declared_and_made_by_the_script(tmp_path: Path) -> None
 
 def test_every_variable_is_one_that_the_settings_know() -> None:
     known = {f"PLANNER_{name.upper()}" for name in Env.model_fields}
-    known |= {"PLANNER_SECRETS_DIR", "PLANNER_MANAGED_ENV"}
+    known |= {"PLANNER_SECRETS_DIR", "PLANNER_MANAGED_ENV", *(f"PLANNER_{name.upper()}_FILE" for name in SECRETS)}
     given = set(image_environment()) | {name for name in SERVICES for name in SERVICES[name].get("environment", {})}
     given |= set(re.findall(r"^# (PLANNER_\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
     assert {name for name in given if name.startswith("PLANNER_")} <= known
