@@ -137,7 +137,8 @@ UPLOAD_PART: dict[str, Any] = {
 UPLOAD_PREVIEW: dict[str, Any] = {
     "operation_id": "traces_uploads_preview",
     "summary": "See what an uploaded file is",
-    "description": "Nothing is stored. `reading.questions` must be answered before the file can be kept.",
+    "description": "What it says of people goes, and no part is added from here on. `reading.questions` must be "
+    "answered before the file can be kept.",
     **_ANSWERS,
     "responses": {
         200: json_answer(InspectionAnswer, "What the file is and says.", inspection=_INSPECTION),

@@ -16,6 +16,7 @@ from planner.datasets.models import Measurement, TraceUpload
 from planner.datasets.own import own_of
 from planner.datasets.parts import upload_parts, upload_source
 from planner.datasets.selectors import calibration_for
+from planner.datasets.services import upload_complete
 from planner.planning import catalog_model_id, read_deployment
 from planner.planning.calibration.deployment import kept_deployment
 from planner.planning.calibration.predicting import compare_measurement
@@ -57,6 +58,7 @@ def measurement_preview(*, upload: TraceUpload) -> dict[str, Any]:
     measurement: as `inspect` tells it. definitions: of its metrics. says: fields of the deployment that stand in the
     file. asked: fields that do not, and must be said. known: the measurement that the team made of this file already.
     """
+    upload = upload_complete(upload=upload)
     read = _read(upload)
     told = read.as_dict()
     metrics = {name for run in read.runs for name in run.latencies_ms}
@@ -121,6 +123,7 @@ def measurement_confirm(
     ImportRefused: not readable, or no measurement. ScenarioInvalid: every fault of what was said, pointers within
     `deployment`. MeasurementRefused.
     """
+    upload = upload_complete(upload=upload)
     digest = file_digest(upload)
     known = Measurement.objects.filter(team=upload.team_id, digest=digest).first()
     if known is not None:

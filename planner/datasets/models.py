@@ -28,6 +28,9 @@ class TraceUpload(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     size_bytes = models.PositiveBigIntegerField(default=0)
     parts = models.PositiveIntegerField(default=0)
+    is_complete = models.BooleanField(
+        default=False, help_text="It was looked at: no part is added, and what it said of people is gone."
+    )
 
     class Meta:
         indexes = [models.Index(fields=["team", "created_at"])]

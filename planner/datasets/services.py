@@ -4,7 +4,8 @@ import gzip
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -26,6 +27,8 @@ MAX_PART_BYTES = 4 << 20
 MAX_UPLOAD_BYTES = 32 << 20
 MAX_OPEN_UPLOADS = 5
 UPLOADS_LAST = timedelta(days=1)
+CURABLE = frozenset({"unknown_format", "unknown_column", "unanswered"})
+"""Refusals that naming the columns or an answer may lift."""
 _UPLOAD = "trace upload"
 
 
@@ -70,13 +73,53 @@ def upload_file(
     if len(data) > MAX_UPLOAD_BYTES:
         raise UploadRefused("upload_too_large", f"A file has at most {MAX_UPLOAD_BYTES} bytes; pack it with gzip.")
     kept = storable(Source(lambda: io.BytesIO(data), MAX_UNPACKED_BYTES)) or data
-    if len(kept) > MAX_UPLOAD_BYTES:
-        kept = gzip.compress(kept, compresslevel=1, mtime=0)
     with transaction.atomic():
         upload = upload_begin(team=team, user=user, name=name, purpose=purpose)
-        for number, start in enumerate(range(0, len(kept), MAX_PART_BYTES), start=1):
-            upload = upload_add(upload=upload, number=number, data=kept[start : start + MAX_PART_BYTES])
+        _store(upload, kept)
     return upload
+
+
+def upload_complete(*, upload: TraceUpload) -> TraceUpload:
+    """Takes an upload for whole: no part is added from here on, and what it says about people is gone.
+
+    ImportRefused where it cannot be read at all; then nothing of it is kept.
+    """
+    while not upload.is_complete:
+        with _unreadable_forgotten(upload):
+            kept = storable(upload_source(upload))
+        with transaction.atomic():
+            locked = TraceUpload.objects.select_for_update().get(pk=upload.pk)
+            if not locked.is_complete and locked.parts == upload.parts:  # else a part came while it was read
+                _store(locked, kept)
+        upload = locked
+    return upload
+
+
+def _store(upload: TraceUpload, kept: bytes | None) -> None:
+    """Puts these bytes in place of the upload's, None: leaves them as they are; no part is added after it."""
+    if kept is not None:
+        if len(kept) > MAX_UPLOAD_BYTES:
+            kept = gzip.compress(kept, compresslevel=1, mtime=0)
+        UploadPart.objects.filter(upload=upload).delete()
+        starts = range(0, len(kept), MAX_PART_BYTES)
+        for number, start in enumerate(starts, start=1):
+            UploadPart.objects.create(upload=upload, number=number, data=kept[start : start + MAX_PART_BYTES])
+        upload.parts, upload.size_bytes = len(starts), len(kept)
+    upload.is_complete = True
+    upload.save(update_fields=["parts", "size_bytes", "is_complete"])
+
+
+@contextmanager
+def _unreadable_forgotten(upload: TraceUpload) -> Iterator[None]:
+    """What no answer can make readable is not kept until somebody deletes it: the upload begins again."""
+    try:
+        yield
+    except ImportRefused as refused:
+        if refused.code not in CURABLE:
+            with transaction.atomic():
+                UploadPart.objects.filter(upload=upload).delete()
+                TraceUpload.objects.filter(pk=upload.pk).update(parts=0, size_bytes=0, is_complete=False)
+        raise
 
 
 @transaction.atomic
@@ -85,6 +128,8 @@ def upload_add(*, upload: TraceUpload, number: int, data: bytes) -> TraceUpload:
     if len(data) > MAX_PART_BYTES:
         raise UploadRefused("part_too_large", f"A part has at most {MAX_PART_BYTES} bytes.")
     locked = TraceUpload.objects.select_for_update().get(pk=upload.pk)
+    if locked.is_complete:
+        raise UploadRefused("wrong_part", "The file was looked at and takes no more parts; begin another upload.")
     if number == locked.parts and number > 0:
         if bytes(UploadPart.objects.get(upload=locked, number=number).data) == data:
             return locked
@@ -102,10 +147,12 @@ def upload_add(*, upload: TraceUpload, number: int, data: bytes) -> TraceUpload:
 
 def upload_preview(*, upload: TraceUpload, answers: Answers) -> dict[str, Any]:
     """What `inspect` tells of the file; nothing of it is stored but the answer, for a while. ImportRefused."""
-    key = f"inspection:{upload.pk}:{upload.parts}:{_answers_digest(answers)}"
+    upload = upload_complete(upload=upload)
+    key = f"inspection:{upload.pk}:{_answers_digest(answers)}"
     told = find_answer(key)
     if told is None:
-        told = inspect_source(upload_source(upload), answers)
+        with _unreadable_forgotten(upload):
+            told = inspect_source(upload_source(upload), answers)
         keep_answer(key, told)
     return told
 
@@ -115,6 +162,7 @@ def upload_confirm(*, upload: TraceUpload, answers: Answers, user: User | None =
 
     user: who confirms. ImportRefused: not readable, questions open (unanswered), or no single requests (not_requests).
     """
+    upload = upload_complete(upload=upload)
     digest = upload_digest(upload, answers)
     known = Trace.objects.filter(team=upload.team, digest=digest).first()
     if known is not None:

@@ -24,6 +24,7 @@ from planner.planning.importers import (
     read_usage,
     usage_summary,
     without_people,
+    without_texts,
 )
 from planner.planning.measurements import read_measurement
 from planner.planning.traffic_profile import profile_trace
@@ -60,11 +61,14 @@ def inspect_source(source: Source, answers: Answers | None = None) -> dict[str, 
 
 
 def storable(source: Source) -> bytes | None:
-    """The file without what it says about people (`without_people`); None where it may be stored as it is, as may a
-    benchmark's result. Raises ImportRefused."""
+    """The file without what it says about people (`without_people`), a benchmark's result without its texts; None where
+    it may be stored as it is. Raises ImportRefused."""
     opened = open_source(source)
-    if not is_vllm_log(opened.head) and read_measurement(opened) is not None:
-        return None
+    if not is_vllm_log(opened.head):
+        if read_measurement(opened) is not None:
+            return without_texts(opened)
+        if looks_like_json(opened.head) and _length_tables(opened):
+            return None
     return without_people(source)
 
 

@@ -4,15 +4,18 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('datasets', '0003_measurements'),
+        ("datasets", "0003_measurements"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='measurement',
-            name='plan_replicas',
-            field=models.PositiveIntegerField(blank=True, help_text='Replicas of the plan that it follows, which count where nobody stated any.', null=True),
+            model_name="measurement",
+            name="plan_replicas",
+            field=models.PositiveIntegerField(
+                blank=True,
+                help_text="Replicas of the plan that it follows, which count where nobody stated any.",
+                null=True,
+            ),
         ),
     ]

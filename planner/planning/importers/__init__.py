@@ -9,7 +9,7 @@ from planner.planning.importers.columns import Blocks, Chunk, joined
 from planner.planning.importers.errors import ImportRefused, RowProblem
 from planner.planning.importers.jsons import is_json_lines, json_document, looks_like_json
 from planner.planning.importers.length_tables import length_tables, quantiles
-from planner.planning.importers.people import without_people
+from planner.planning.importers.people import without_people, without_texts
 from planner.planning.importers.rate_windows import RateWindows, rate_summary, read_rate_windows
 from planner.planning.importers.reading import ANSWERS, Answers, Assumption, Question, Reading
 from planner.planning.importers.sources import Opened, Source, bytes_source, file_source, open_source
@@ -50,4 +50,5 @@ __all__ = [
     "read_usage",
     "usage_summary",
     "without_people",
+    "without_texts",
 ]

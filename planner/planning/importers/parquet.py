@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from typing import Any
 
@@ -33,6 +34,44 @@ def parquet_records(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield row, dict(zip(names, values, strict=True))
     except (OSError, ValueError) as error:
         raise ImportRefused("parquet_damaged", f"The Parquet data cannot be read: {str(error)[:120]}.", row) from None
+
+
+def rewritten(source: Source, keep: Callable[[str, Any], Any]) -> bytes | None:
+    """The table with every value of a text, or with texts in it, as `keep(name, value)` leaves it; bytes are left out.
+    None where no column holds any. Raises ImportRefused."""
+    file = _file(source)
+    schema = file.schema_arrow
+    pyarrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+    fields = [pyarrow.field(field.name, _undictionaried(field.type)) for field in schema]
+    if not any(_holds_text(field.type) for field in fields):
+        return None
+    plain = pyarrow.schema(fields)
+    out = io.BytesIO()
+    try:
+        with parquet.ParquetWriter(out, plain) as writer:
+            for batch in file.iter_batches(batch_size=BATCH_ROWS):
+                columns = [
+                    pyarrow.array([_kept(keep, field.name, value) for value in column.to_pylist()], type=field.type)
+                    if _holds_text(field.type)
+                    else column
+                    for field, column in zip(fields, batch.columns, strict=True)
+                ]
+                writer.write_batch(pyarrow.record_batch(columns, schema=plain))
+    except (OSError, ValueError, TypeError) as error:
+        raise ImportRefused("parquet_damaged", f"The Parquet data cannot be read: {str(error)[:120]}.") from None
+    return out.getvalue()
+
+
+def _kept(keep: Callable[[str, Any], Any], name: str, value: Any) -> Any:
+    return None if isinstance(value, bytes) else keep(name, value)
+
+
+def _undictionaried(kind: Any) -> Any:
+    return getattr(kind, "value_type", kind) if str(kind).startswith("dictionary") else kind
+
+
+def _holds_text(kind: Any) -> bool:
+    return any(word in str(kind) for word in ("string", "utf8", "binary", "struct", "map", "dictionary"))
 
 
 def _plain(column: Any) -> list[Any]:

@@ -1,7 +1,7 @@
 """A file without what it says about people, for a store that waits for a yes: keys, names, texts.
 
-Columns and counts stay, so that the file is read as before: names and keys become numbers in order of appearance, texts
-are emptied. Lines keep their places.
+Columns and counts stay, so that the file is read as before: texts are emptied, names and keys become numbers in order
+of appearance, and so does every word in a column that is not known to hold kinds or states. Lines keep their places.
 """
 
 from __future__ import annotations
@@ -14,21 +14,37 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from planner.planning.importers.cells import is_day, is_stamp, is_time_of_day
 from planner.planning.importers.delimited import Table, find_table
 from planner.planning.importers.errors import ImportRefused
-from planner.planning.importers.jsons import is_json_lines, json_items, looks_like_json
+from planner.planning.importers.jsons import is_json_lines, json_document, json_items, looks_like_json
 from planner.planning.importers.layouts import PERSONAL, normalised
-from planner.planning.importers.plain_names import leaf
+from planner.planning.importers.parquet import rewritten
+from planner.planning.importers.plain_names import USUAL, leaf
 from planner.planning.importers.reading import Answers, Reading
 from planner.planning.importers.sources import Opened, Source, open_source
 from planner.planning.importers.vllm_log import is_vllm_log, redacted_line
 
 LONGEST_TEXT = 256
 _NUMBERS_ONLY = re.compile(r"[\d\s,.\[\]eE+-]*")
+_WORD = re.compile(r"\w+")
 _KEY = re.compile(r'"([^"\\]{1,80})"\s*:')
+_PLAIN_KEY = re.compile(r"[A-Za-z_][\w .:/()-]{0,79}|\d{1,12}")
 _TEXTS = frozenset(
-    {"messages", "prompt", "response", "completion", "input", "output", "content", "request_body", "response_body"}
-)
+    {
+        "messages", "prompt", "response", "completion", "input", "output", "content", "request_body", "response_body",
+        "text", "prompts", "outputs", "responses", "output_text", "input_text", "generated_text", "generated_texts",
+        "input_texts",
+    }
+)  # fmt: skip
+_WORDS = frozenset(
+    {name for meaning in ("class", "status", "hash_ids") for name in USUAL[meaning]}
+    | {"level", "log_type", "model_version", "snapshot_id", "distribution", "provided_model_name", "call_type",
+       "finish_reason", "finish_reasons", "stop_reason", "provider", "object", "cache_hit", "service_tier", "role"}
+)  # fmt: skip
+"""Columns whose words are kinds and states, or hashes of prompts."""
+_COUNTS = frozenset(name for meaning in ("time", "total", "requests", "cost", "cached") for name in USUAL[meaning])
+_STATED = frozenset({"true", "false", "nan", "none", "null", "n/a", "-", "inf"})
 _USAGE = "usage_object"
 """The part of LiteLLM's metadata that counts tokens."""
 
@@ -44,12 +60,15 @@ class _Names:
 
 
 def without_people(source: Source) -> bytes | None:
-    """The file without people, packed with gzip where it came so; None where its columns name nothing personal.
+    """The file without people, packed with gzip where it came so; None where it says nothing of them.
 
     Raises ImportRefused where it cannot be read at all.
     """
     opened = open_source(source)
-    lines = _scrubbed_lines(opened)
+    names = _Names()
+    if opened.is_parquet:
+        return rewritten(source, lambda name, value: _scrubbed(name, value, names))
+    lines = _scrubbed_lines(opened, names)
     if lines is None:
         return None
     try:
@@ -59,24 +78,68 @@ def without_people(source: Source) -> bytes | None:
     return gzip.compress(data, compresslevel=1, mtime=0) if opened.packing == "gzip" else data
 
 
-def _scrubbed_lines(opened: Opened) -> Iterator[str] | None:
-    if opened.is_parquet:
+def without_texts(opened: Opened) -> bytes | None:
+    """A benchmark's result without the texts that were sent and answered, whose names and settings are the server's;
+    None where it holds none. Raises ImportRefused."""
+    if not looks_like_json(opened.head):
         return None
+    found = False
+
+    def emptied(name: str, value: Any) -> Any:
+        nonlocal found
+        kind = _kind(normalised(name)) if name else ""
+        if isinstance(value, dict):
+            return {key: emptied(key, part) for key, part in value.items()}
+        if isinstance(value, list):
+            if kind == "text" and any(isinstance(part, str | dict) for part in value):
+                found = True
+                return [None] * len(value)
+            return [emptied(name, part) for part in value]
+        if isinstance(value, str) and (len(value) > LONGEST_TEXT or (kind == "text" and value)):
+            found = True
+            return ""
+        return value
+
+    if is_json_lines(opened.head) and not (opened.is_whole and b"\n" not in opened.head.strip()):
+        kept = [json.dumps(emptied("", json.loads(line))) if line.strip() else "" for line in opened.text_lines()]
+        text = "\n".join(kept) + "\n"
+    else:
+        text = json.dumps(emptied("", json_document(opened)))
+    return text.encode() if found else None
+
+
+def _scrubbed_lines(opened: Opened, names: _Names) -> Iterator[str] | None:
     if is_vllm_log(opened.head):
         return (redacted_line(line) + "\n" for line in opened.text_lines())
     if looks_like_json(opened.head):
-        keys = {normalised(key) for key in _KEY.findall(opened.head.decode("utf-8", "replace"))}
-        return _json_lines(opened) if any(map(_kind, keys)) else None
+        return _json_lines(opened, names) if _tells_of_people(opened.head) else None
+    table: Table | None
     try:
         table, sample = find_table(opened.head, opened.is_whole, Answers(), Reading())
     except ImportRefused:
-        return None  # no table: nothing of it will be kept
-    is_personal = any(map(_kind, table.names)) or any(len(cell) > LONGEST_TEXT for row in sample for cell in row)
-    return _table_lines(opened, table) if is_personal else None
+        table, sample = None, []
+    if table is None or len(table.names) < 2:
+        return (_WORD.sub("x", line) + "\n" for line in opened.text_lines())  # no table: only its shape may stay
+    kinds = [_kind(name) for name in table.names]
+    is_personal = any(kind in {"name", "text", "metadata"} for kind in kinds) or any(
+        _cell(kind, cell, names) != cell for row in sample for kind, cell in zip(kinds, row, strict=False)
+    )
+    return _table_lines(opened, table, names) if is_personal else None
 
 
-def _json_lines(opened: Opened) -> Iterator[str]:
-    names = _Names()
+def _tells_of_people(head: bytes) -> bool:
+    """Whether a key names people, or a key that is not known has a text."""
+    text = head.decode("utf-8", "replace")
+    for match in _KEY.finditer(text):
+        kind = _kind(normalised(match.group(1)))
+        if kind in {"name", "text", "metadata"} or not _PLAIN_KEY.fullmatch(match.group(1)):
+            return True
+        if kind == "other" and text[match.end() : match.end() + 20].lstrip(" [\n\t")[:1] == '"':
+            return True
+    return False
+
+
+def _json_lines(opened: Opened, names: _Names) -> Iterator[str]:
     if is_json_lines(opened.head):
         for line in opened.text_lines():
             yield _json_line(line, names) + "\n"
@@ -98,12 +161,13 @@ def _json_line(line: str, names: _Names) -> str:
         return "?"  # damaged, and still a line
 
 
-def _table_lines(opened: Opened, table: Table) -> Iterator[str]:
-    head = table.first_row - 1
-    names, kinds = _Names(), [_kind(name) for name in table.names]
+def _table_lines(opened: Opened, table: Table, names: _Names) -> Iterator[str]:
+    head, kinds = table.first_row - 1, [_kind(name) for name in table.names]
     lines = opened.text_lines()
-    for _ in range(head):
-        yield next(lines) + "\n"
+    for at in range(1, head + 1):
+        line = next(lines)
+        is_said = (table.has_header and at == head) or line.lower().lstrip('"').startswith("sep=")
+        yield (line if is_said else "") + "\n"  # what stands above the columns' names may name anybody
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter=table.delimiter, lineterminator="\n")
     reader = csv.reader((line + "\n" for line in lines), delimiter=table.delimiter)
@@ -123,33 +187,56 @@ def _table_lines(opened: Opened, table: Table) -> Iterator[str]:
 
 
 def _kind(name: str) -> str:
+    """What a column may hold: text, metadata, name (of people), words, counts, or other: not known."""
     last = leaf(name)
-    return "text" if last in _TEXTS else "metadata" if last == "metadata" else "name" if last in PERSONAL else ""
+    if last in _TEXTS:
+        return "text"
+    if last == "metadata":
+        return "metadata"
+    if last in PERSONAL:
+        return "name"
+    return "words" if last in _WORDS else "counts" if last in _COUNTS else "other"
 
 
 def _cell(kind: str, cell: str, names: _Names) -> str:
-    if not cell.strip() or (kind != "name" and _NUMBERS_ONLY.fullmatch(cell)):
+    if not cell.strip():
         return cell
     if kind == "name":
         return names.number(cell)
+    if _NUMBERS_ONLY.fullmatch(cell):
+        return cell
     if kind == "metadata":
-        try:
-            usage = json.loads(cell).get(_USAGE)
-        except (ValueError, AttributeError, RecursionError):
-            return ""
-        return json.dumps({_USAGE: _scrubbed("", usage, names)}) if usage else ""
-    return "" if kind == "text" or (len(cell) > LONGEST_TEXT and not cell.lstrip().startswith("{")) else cell
+        return _object_cell(cell, names, _USAGE)
+    if kind == "text":
+        return ""
+    if cell.lstrip()[:1] in {"{", "["}:
+        return _object_cell(cell, names)
+    if kind in {"words", "counts"}:
+        return "" if len(cell) > LONGEST_TEXT else cell
+    is_time = len(cell) <= 40 and (is_stamp(cell) or is_day(cell) or is_time_of_day(cell))
+    return cell if is_time or cell.strip().lower() in _STATED else names.number(cell)
+
+
+def _object_cell(cell: str, names: _Names, part: str | None = None) -> str:
+    """JSON in a cell without people, or one part of it; empty where it is none."""
+    try:
+        value = json.loads(cell)
+        kept = value if part is None else {part: value[part]}
+        return json.dumps(_scrubbed("", kept, names))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
 
 
 def _scrubbed(name: str, value: Any, names: _Names) -> Any:
-    """A value of JSON without people; objects keep their keys, lists of texts are emptied."""
-    kind = _kind(normalised(name)) if name else ""
+    """A value of JSON without people; objects keep their plain keys, lists of texts are emptied."""
+    kind = _kind(normalised(name)) if name else "other"
     if isinstance(value, dict):
-        if kind == "metadata":
-            return {key: _scrubbed(key, part, names) for key, part in value.items() if key == _USAGE}
-        return {key: _scrubbed(key, part, names) for key, part in value.items()}
+        kept = value.items() if kind != "metadata" else [(key, part) for key, part in value.items() if key == _USAGE]
+        return {
+            key if _PLAIN_KEY.fullmatch(key) else names.number(key): _scrubbed(key, part, names) for key, part in kept
+        }
     if isinstance(value, list):
-        return [] if kind else [_scrubbed(name, part, names) for part in value]
+        return [] if kind in {"name", "text", "metadata"} else [_scrubbed(name, part, names) for part in value]
     if value is None or isinstance(value, bool):
         return value
     if kind == "name":

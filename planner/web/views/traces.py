@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from planner.datasets.models import Purpose, Trace, TraceUpload
 from planner.datasets.selectors import trace_get, traces_of, upload_get, uploads_of
 from planner.datasets.services import (
+    CURABLE,
     UploadRefused,
     trace_delete,
     upload_confirm,
@@ -27,8 +28,6 @@ from planner.web.listing import paged
 from planner.web.trace_view import trace_view
 
 COLUMNS = (("time", "Arrival time"), ("prompt", "Prompt tokens"), ("output", "Output tokens"))
-CURABLE = ("unknown_format", "unknown_column", "unanswered")
-"""Refusals that naming the columns may lift."""
 BACK = ("draft", "scenario")
 
 

@@ -68,9 +68,8 @@ def test_the_same_file_twice_is_one_import_within_a_team(api):
     ids=["trace", "zip", "empty"],
 )
 def test_a_file_of_another_kind_is_refused_by_name(api, data, code):
-    link = sent(api, data)
     for action, content in (("preview", None), ("confirm", {"deployment": SAID})):
-        body = problem(api.post(f"{link}/{action}", content), 422, "invalid-body")
+        body = problem(api.post(f"{sent(api, data)}/{action}", content), 422, "invalid-body")
         assert body["errors"][0]["code"] == code
 
 

@@ -49,6 +49,28 @@ def test_parts_of_any_size_make_the_file(user):
     assert not UploadPart.objects.exists()
 
 
+def test_parts_lose_what_they_say_about_people_when_they_are_looked_at(user):
+    text = "ts_s,wer,prompt_tokens,output_tokens,prompt\n0,ann,5,6,SECRET\n1,bob,7,8,SECRET\n2,ann,7,8,SECRET\n"
+    upload = make_upload(user, text.encode())
+    again = make_upload(user, gzip.compress(text.encode()))
+    assert upload_preview(upload=upload, answers=Answers())["reading"]["rows"]["used"] == 3
+    kept = bytes(UploadPart.objects.get(upload=upload).data)
+    assert kept == b"ts_s,wer,prompt_tokens,output_tokens,prompt\n0,#1,5,6,\n1,#2,7,8,\n2,#1,7,8,\n"
+    assert refused(upload_add, upload=upload, number=2, data=b"3,bob,1,1,\n") == "wrong_part"
+    confirmed = upload_confirm(upload=upload, answers=Answers())
+    assert confirmed.is_new
+    assert upload_confirm(upload=again, answers=Answers()).trace.requests == 3
+    assert not UploadPart.objects.exists()
+
+
+def test_what_nothing_can_make_readable_is_not_kept(user):
+    upload = make_upload(user, b"%PDF-1.7 ann\0\1" * 50)
+    with pytest.raises(ImportRefused):
+        upload_preview(upload=upload, answers=Answers())
+    assert not UploadPart.objects.exists()
+    assert upload_add(upload=upload, number=1, data=b"0,1,1\n1,2,2\n").parts == 1
+
+
 def test_the_requests_of_a_trace_are_a_scenarios_trace(user):
     trace = make_trace(user, "".join(f"{i},200,50\n" for i in range(40)).encode())
     traffic = {"trace": trace_fields(trace), "shape": {"kind": "constant"}}
