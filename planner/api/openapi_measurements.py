@@ -173,6 +173,7 @@ MEASUREMENT_COMPARE: dict[str, Any] = {
     "description": "A worker computes it anew, with the team's catalog entries and the calibration in use of today. It "
     "does so by itself when an entry that the measurement names is saved or deleted.",
     "request": None,
+    "parameters": [header("Location", "Path of the measurement.", 202)],
     "responses": {
         202: json_answer(MeasurementDetail, "It waits for a worker.", measurement=_WAITING),
         **failures(*ALWAYS, problems.NOT_FOUND),

@@ -90,7 +90,7 @@ class MeasurementComparison(MeasurementItem):
     def post(self, request: Request, measurement_id: UUID) -> HttpResponse:
         read_query(request, NoQuery)
         row = comparison_again(measurement=self.measurement(measurement_id), actor=self.caller.user)
-        return answer(request, _detail(row), status=202)
+        return answer(request, _detail(row), status=202, headers={"Location": f"{PATH}/{row.pk}"})
 
 
 class MeasurementPlan(MeasurementItem):
