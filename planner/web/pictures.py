@@ -3,16 +3,18 @@
 All are drawn in a box of 306 × `height` units; templates/parts/picture.html prints them.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planner.reports.numbers import number, requests_per_s
+from planner.reports.numbers import number, percent, requests_per_s, significant
 
 WIDTH = 306
 HEIGHT = 62
 HEADROOM = 4
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+SCALES = {1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3_600: "1 h"}
 LEAST_APART = 13
 """Labels nearer than this would overlap."""
 
@@ -115,12 +117,93 @@ def lengths_picture(title: str, lengths: Mapping[str, Any]) -> Picture:
     return _picture(title, "share of requests by tokens", words, rising, tuple(lines), tuple(labels))
 
 
+def scales_picture(dispersion_by_scale_s: Mapping[str, float | None]) -> Picture | None:
+    """Burstiness by the length of windows, in logarithms; None where fewer than two lengths are known."""
+    known = [(int(scale), value) for scale, value in dispersion_by_scale_s.items() if value]
+    if len(known) < 2:
+        return None
+    highest, least = max(1.0, *(v for _, v in known)), min(1.0, *(v for _, v in known))
+    top = math.log(highest / least) or 1.0
+    rising = [_scaled(math.log(value / least), top) for _, value in known]
+    one_y = _scaled(math.log(1 / least), top)
+    labels = [Label(significant(highest, 2), "-6", _text(HEADROOM + 4), end=True)]
+    if one_y - HEADROOM > LEAST_APART:
+        labels.append(Label("1", "-6", _text(one_y + 4), end=True))
+    labels += _below([SCALES.get(scale, f"{scale} s") for scale, _ in known])
+    said = ", ".join(f"{significant(value)} in {SCALES.get(scale, f'{scale} s')}" for scale, value in known)
+    lines = (_floor(), Line("0", _text(one_y), str(WIDTH), _text(one_y), dashed=True))
+    words = f"Burstiness by length of windows, 1 is random: {said}"
+    return _picture("Burstiness", "variance ÷ mean by window", words, rising, lines, tuple(labels))
+
+
+def reuse_picture(ratio_by_cache_tokens: Mapping[str, float]) -> Picture:
+    """The share of prompt tokens that came before and a cache of each size still holds."""
+    sizes = {"unbounded": "no limit"} | {str(1 << power): _binary(power) for power in range(10, 31)}
+    known = [(sizes.get(size, size), ratio) for size, ratio in ratio_by_cache_tokens.items()]
+    said = ", ".join(f"{percent(ratio)} with {name}" for name, ratio in known)
+    words = f"Prompt tokens that came before, by the tokens that a cache holds: {said}"
+    rising = [_scaled(ratio, 1.0) for _, ratio in known]
+    return _picture("Reuse", "share by tokens of cache", words, rising, (_floor(),), _shares(), [n for n, _ in known])
+
+
+def clients_picture(shares: Sequence[float]) -> Picture:
+    """The share of requests that the busiest clients send; straight where all send alike."""
+    tenth, half = shares[len(shares) // 10], shares[len(shares) // 2]
+    words = f"The busiest tenth of the clients sends {percent(tenth)} of the requests, the busiest half {percent(half)}"
+    lines = (_floor(), Line("0", str(HEIGHT), str(WIDTH), str(HEADROOM), dashed=True))
+    rising = [_scaled(share, 1.0) for share in shares]
+    below = ["busiest", "all clients"]
+    return _picture("Clients", "share of requests", words, rising, lines, _shares(), below)
+
+
+def turns_picture(shares: Sequence[float]) -> Picture:
+    """How many turns conversations have."""
+    top = max(shares) or 1.0
+    labels = (Label(percent(top), "-6", _text(HEADROOM + 4), end=True), Label("0", "-6", _text(HEIGHT), end=True))
+    words = f"Conversations of one turn: {percent(shares[0])}, of {len(shares)} or more: {percent(shares[-1])}"
+    below = ["1 turn", f"{len(shares)} or more"]
+    rising = [_scaled(share, top) for share in shares]
+    return _picture("Conversations", "share by turns", words, rising, (_floor(),), labels, below)
+
+
+def pairs_picture(classes: Sequence[Mapping[str, float]]) -> Picture:
+    """The mean output of prompts of each size: flat where lengths say nothing of each other."""
+    means = [each["output_tokens_mean"] for each in classes]
+    top, sizes = max(means) or 1.0, [number(each["prompt_tokens_from"]) for each in classes]
+    labels = (Label(number(top), "-6", _text(HEADROOM + 4), end=True), Label("0", "-6", _text(HEIGHT), end=True))
+    said = f"{number(means[0])} tokens after prompts of {sizes[0]}, {number(means[-1])} after prompts of {sizes[-1]}"
+    words = f"Mean output by length of the prompt: {said} tokens or more"
+    rising = [_scaled(mean, top) for mean in means]
+    below = [sizes[0], f"{sizes[-1]} prompt tokens"]
+    return _picture("Outputs by prompts", "mean output tokens", words, rising, (_floor(),), labels, below)
+
+
+def _binary(power: int) -> str:
+    return f"{1 << power % 10} {('', 'Ki', 'Mi', 'Gi')[power // 10]}"
+
+
+def _shares() -> tuple[Label, ...]:
+    return Label("100 %", "-6", _text(HEADROOM + 4), end=True), Label("0", "-6", _text(HEIGHT), end=True)
+
+
+def _below(texts: Sequence[str]) -> list[Label]:
+    """Texts under the points of a curve, as many as there are points, or under its two ends."""
+    last = len(texts) - 1
+    return [Label(text, _text(WIDTH * at / last), _text(HEIGHT + 15), end=at == last) for at, text in enumerate(texts)]
+
+
 def _picture(
-    title: str, unit: str, words: str, rising: Sequence[float], lines: tuple[Line, ...], labels: tuple[Label, ...]
+    title: str,
+    unit: str,
+    words: str,
+    rising: Sequence[float],
+    lines: tuple[Line, ...],
+    labels: tuple[Label, ...],
+    below: Sequence[str] = (),
 ) -> Picture:
     step = WIDTH / max(1, len(rising) - 1)
     curve = " ".join(f"{_text(at * step)},{_text(y)}" for at, y in enumerate(rising))
-    return Picture(title, unit, words, f"0,{HEIGHT} {curve} {WIDTH},{HEIGHT}", curve, lines, labels)
+    return Picture(title, unit, words, f"0,{HEIGHT} {curve} {WIDTH},{HEIGHT}", curve, lines, (*labels, *_below(below)))
 
 
 def _scaled(value: float, top: float) -> float:

@@ -2,13 +2,22 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from planner.reports.numbers import number, percent, requests_per_s, significant
 from planner.reports.parts import Cell, Column, Fact, Row, Table
-from planner.web.pictures import Picture, lengths_picture, rate_picture, week_picture
+from planner.web.pictures import (
+    Picture,
+    clients_picture,
+    lengths_picture,
+    pairs_picture,
+    rate_picture,
+    reuse_picture,
+    scales_picture,
+    turns_picture,
+    week_picture,
+)
+from planner.web.trace_facts import DAY_S, Told, duration, trace_facts
 
-Told = Mapping[str, Any]
 KINDS = {
     "requests": "single requests",
     "usage": "totals of usage, not single requests",
@@ -19,9 +28,6 @@ KINDS = {
 }
 PACKINGS = {"gzip": ", packed with gzip"}
 CHOICES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
-LENGTHS = {"empirical": "as observed"}
-CLOCKS = {"wall": "dates and times", "offset": "seconds from a start", "none": "none"}
-H_S, DAY_S = 3600, 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ def trace_view(told: Told) -> TraceView:
         kind=KINDS.get(kind, kind),
         title=reading.get("title", "") + PACKINGS.get(reading.get("packing", ""), ""),
         usable=kind == "requests" and not questions,
-        facts=tuple(_facts(reading, profile)),
+        facts=tuple(trace_facts(told)),
         assumptions=tuple(_because(each) for each in reading.get("assumptions", ())),
         warnings=tuple(_warnings(reading, profile)),
         questions=questions,
@@ -74,14 +80,6 @@ def trace_view(told: Told) -> TraceView:
     )
 
 
-def duration(seconds: float) -> str:
-    """ "58 minutes", "3.2 hours", "14 days"."""
-    for limit, size, unit in ((2 * DAY_S, DAY_S, "days"), (2 * H_S, H_S, "hours"), (120, 60, "minutes")):
-        if seconds >= limit:
-            return f"{significant(seconds / size)} {unit}"
-    return f"{significant(seconds)} seconds"
-
-
 def _question(told: Told) -> Question:
     choices = tuple(
         (value, f"{CHOICES[value]}: {meaning}" if value in CHOICES else meaning)
@@ -92,69 +90,6 @@ def _question(told: Told) -> Question:
 
 def _because(assumption: Mapping[str, str]) -> str:
     return f"{assumption['what']}: {assumption['taken']}, because {assumption['because']}"
-
-
-def _facts(reading: Told, profile: Told | None) -> Iterator[Fact]:
-    rows = reading.get("rows", {})
-    if rows.get("read"):
-        yield Fact("Rows used", f"{number(rows['used'])} of {number(rows['read'])}")
-    if reading.get("clock"):
-        yield Fact("Times", CLOCKS.get(reading["clock"], str(reading["clock"])))
-    if not profile:
-        return
-    yield Fact("Recorded over", duration(profile["span_s"]))
-    rates, gaps, lengths = profile.get("rates"), profile.get("gaps"), profile.get("lengths")
-    if rates:
-        yield Fact("Mean rate", requests_per_s(rates["mean_rps"]), "req/s")
-        peaks = (("Busiest minute ÷ mean", "peak_minute_to_mean"), ("Busiest hour ÷ mean", "peak_hour_to_mean"))
-        for label, key in peaks:
-            if rates.get(key):
-                yield Fact(label, significant(rates[key]))
-        yield from _burstiness(rates)
-    if gaps and gaps.get("cv") is not None and not gaps.get("is_quantised"):
-        yield Fact("Variation of the gaps", significant(gaps["cv"]), note="1 is random, above 1 comes in bursts")
-    for label, key in (("Prompt tokens", "prompt_tokens"), ("Output tokens", "output_tokens")):
-        if lengths:
-            told = lengths[key]
-            yield Fact(
-                f"{label}, mean", number(told["mean"]), note=f"p95 {number(told['p95'])}, max {number(told['max'])}"
-            )
-    if lengths and lengths.get("correlation_of_logs") is not None:
-        correlation = significant(lengths["correlation_of_logs"], 2)
-        yield Fact("Correlation of prompt and output", correlation, note="of their logarithms; 0 is none, 1 is full")
-    if lengths and lengths.get("cached_token_ratio") is not None:
-        yield Fact("Cached prompt tokens", percent(lengths["cached_token_ratio"]))
-    yield from _shared(profile)
-
-
-def _burstiness(rates: Told) -> Iterator[Fact]:
-    """How much more than by chance the counts of windows differ, at several scales; and growth."""
-    scales = (("1", "1 s"), ("60", "1 min"), ("3600", "1 h"))
-    told = [(name, rates["dispersion_by_scale_s"].get(scale)) for scale, name in scales]
-    known = [f"{significant(value)} in {name}" for name, value in told if value is not None]
-    if known:
-        yield Fact("Burstiness", " · ".join(known), note="variance ÷ mean of the counts; 1 is random")
-    if rates.get("growth_per_week") is not None:
-        yield Fact("Growth", percent(rates["growth_per_week"], 1), "a week")
-
-
-def _shared(profile: Told) -> Iterator[Fact]:
-    """Conversations, clients, and what of the prompts came before."""
-    talks, clients, prefix = (profile.get(name) for name in ("conversations", "clients", "prefix"))
-    if talks:
-        turns = f"{significant(talks['turns_mean'])} turns on average"
-        again = talks.get("next_turn_p50_s")
-        later = f", the next after {duration(again)}" if again is not None else ""
-        yield Fact("Conversations", number(talks["conversations"]), note=turns + later)
-    if clients:
-        shares = f"the largest sends {percent(clients['largest_share'])}, the busiest tenth "
-        yield Fact("Clients", number(clients["clients"]), note=shares + percent(clients["top_tenth_share"]))
-    if prefix:
-        by_size = prefix["reusable_token_ratio_by_cache_tokens"]
-        sizes = (("262144", "256 Ki"), ("4194304", "4 Mi"))
-        caches = ", ".join(f"{percent(by_size[key])} with {name} tokens" for key, name in sizes if key in by_size)
-        label = "Prompt tokens that came before"
-        yield Fact(label, percent(by_size["unbounded"]), note=f"in a cache without limit; {caches}")
 
 
 def _warnings(reading: Told, profile: Told | None) -> Iterator[str]:
@@ -231,6 +166,17 @@ def _pictures(profile: Told | None) -> Iterator[Picture]:
     for title, key in (("Prompts", "prompt_tokens"), ("Outputs", "output_tokens")):
         if told.get(key):
             yield lengths_picture(title, told[key])
+    if told.get("output_by_prompt"):
+        yield pairs_picture(told["output_by_prompt"])
+    bursts = scales_picture(((profile or {}).get("rates") or {}).get("dispersion_by_scale_s") or {})
+    if bursts:
+        yield bursts
+    if told.get("turns"):
+        yield turns_picture(told["turns"])
+    if told.get("clients"):
+        yield clients_picture(told["clients"])
+    if (profile or {}).get("prefix"):
+        yield reuse_picture((profile or {})["prefix"]["reusable_token_ratio_by_cache_tokens"])
 
 
 COMPARED = {

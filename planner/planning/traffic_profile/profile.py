@@ -19,6 +19,9 @@ PREVIEW_ROWS = 10
 PICTURE_WINDOWS, PICTURE_BINS, PICTURE_RATIO = 120, 40, 0.98
 DAY_S = 86_400
 LEAST_GAPS_TO_FIT = 100
+PROMPT_CLASSES = 24
+LEAST_IN_CLASS = 20
+"""Requests of a class of prompts from which on their mean output says something."""
 
 
 @dataclass(slots=True)
@@ -28,6 +31,8 @@ class _Pairs:
     count: int = 0
     plain: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(5))
     logs: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(5))
+    by_class: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, PROMPT_CLASSES)))
+    """Requests and output tokens by the power of two that their prompt reaches."""
 
     def add(self, chunk: Chunk) -> None:
         both = (chunk.prompt_tokens > 0) & (chunk.output_tokens > 0)
@@ -35,6 +40,17 @@ class _Pairs:
         self.count += len(x)
         self.plain += _sums(x, y)
         self.logs += _sums(np.log(x), np.log(y))
+        kind = np.frexp(x)[1] - 1
+        self.by_class += [np.bincount(kind, weights, PROMPT_CLASSES) for weights in (np.ones(len(x)), y)]
+
+    def outputs(self) -> list[dict[str, float]] | None:
+        """The mean output of prompts from each power of two up to the next; None where fewer than two say something."""
+        told = [
+            {"prompt_tokens_from": 1 << power, "requests": int(count), "output_tokens_mean": total / count}
+            for power, (count, total) in enumerate(self.by_class.T.tolist())
+            if count >= LEAST_IN_CLASS
+        ]
+        return told if len(told) > 1 else None
 
     def correlation(self, *, logs: bool) -> float | None:
         if self.count < 2:
@@ -122,6 +138,9 @@ class _Builder:
         """The rate over time, and how lengths are spread; None without rows that say so."""
         lengths = {"prompt_tokens": self._prompt, "output_tokens": self._output}
         return {
+            "output_by_prompt": self._pairs.outputs(),
+            "turns": self._conversations.turn_shares(),
+            "clients": self._clients.cumulated_shares(),
             "rate": self._rates.series(PICTURE_WINDOWS) if self._last_ns > (self._first_ns or 0) else None,
             **{
                 name: counted.shares(PICTURE_BINS, PICTURE_RATIO) if counted.count else None

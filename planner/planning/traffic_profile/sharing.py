@@ -14,6 +14,8 @@ IntArray = npt.NDArray[np.int64]
 CACHE_TOKENS = (16_384, 262_144, 4_194_304, None)
 MAX_BLOCK_TOUCHES = 2_000_000
 LEADING_BLOCKS = 64
+MOST_TURNS_SHOWN = 12
+CLIENT_POINTS = 40
 MOST_PLACES = 200_000
 
 
@@ -62,6 +64,14 @@ class ConversationCounter:
             "next_turn_p50_s": float(np.median(gaps)) if len(gaps) else None,
         }
 
+    def turn_shares(self) -> list[float] | None:
+        """Shares of the conversations that have 1, 2, ... turns, the last one so many or more; None without them."""
+        turns = self._turns[self._turns > 0]
+        if not len(turns):
+            return None
+        counts = np.bincount(np.minimum(turns, MOST_TURNS_SHOWN), minlength=MOST_TURNS_SHOWN + 1)[1:]
+        return [float(share) for share in counts / len(turns)]
+
 
 class ClientCounter:
     """Requests of each client."""
@@ -91,6 +101,15 @@ class ClientCounter:
             "top_tenth_share": float(requests[: max(1, round(n / 10))].sum() / requests.sum()),
             "gini": gini,
         }
+
+    def cumulated_shares(self) -> list[float] | None:
+        """Shares of the requests that the busiest 0, 1/40, 2/40, ... of the clients send; None below two clients."""
+        requests = np.sort(self._requests[self._requests > 0])[::-1]
+        if len(requests) < 2:
+            return None
+        sent = np.concatenate(([0], np.cumsum(requests))) / requests.sum()
+        at = np.linspace(0, len(requests), CLIENT_POINTS + 1)
+        return [float(share) for share in np.interp(at, np.arange(len(sent)), sent)]
 
 
 class PrefixCounter:

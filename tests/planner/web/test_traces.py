@@ -37,7 +37,7 @@ def test_an_upload_is_looked_at_then_kept(editor: Client) -> None:
     page = editor.get(address).content.decode()
     assert "60 of 60" in page
     assert "less than a day" in page
-    assert page.count('<svg class="pic"') == 3
+    assert page.count('<svg class="pic"') == 4
     assert not Trace.objects.exists()
     kept = editor.post(address)
     trace = Trace.objects.get()
@@ -45,7 +45,36 @@ def test_an_upload_is_looked_at_then_kept(editor: Client) -> None:
     assert not TraceUpload.objects.exists()
     page = editor.get(kept["Location"]).content.decode()
     assert f"/scenarios/new/?trace={trace.pk}" in page
-    assert page.count('<svg class="pic"') == 3
+    assert page.count('<svg class="pic"') == 4
+
+
+def test_bursts_turns_clients_and_reuse_are_drawn(editor: Client) -> None:
+    rows = (
+        {"chat_id": i, "parent_chat_id": -1 if i % 3 == 0 else i - 1, "timestamp": i * i * 0.05, "input_length": 48,
+         "output_length": 5, "type": "text", "turn": 1 + i % 3, "hash_ids": [i // 3, 1000 + i, 2000 + i]}
+        for i in range(60)
+    )  # fmt: skip
+    page = editor.get(send(editor, "\n".join(map(json.dumps, rows)).encode(), "bailian.jsonl")).content.decode()
+    assert "Conversations of one turn: 0 %, of 12 or more: 0 %" in page
+    assert "22 % with 16 Ki, 22 % with 256 Ki, 22 % with 4 Mi, 22 % with no limit" in page
+    assert "Burstiness by length of windows, 1 is random" in page
+    shares = b"".join(b"%d,9,9,%s\n" % (at, b"one" if at % 4 else b"two") for at in range(40))
+    page = editor.get(send(editor, b"seconds,prompt_tokens,output_tokens,client\n" + shares)).content.decode()
+    assert "The busiest tenth of the clients sends 15 % of the requests, the busiest half 75 %" in page
+
+
+def test_totals_and_rates_say_what_they_hold(editor: Client) -> None:
+    usage = "start_time,end_time,num_model_requests,input_tokens,output_tokens\n" + "".join(
+        f"{1_767_225_600 + 3_600 * at},{1_767_229_200 + 3_600 * at},{360 * (1 + at)},7000,900\n" for at in range(3)
+    )
+    page = editor.get(send(editor, usage.encode())).content.decode()
+    assert "totals of usage" in page
+    for figure in ("3.00 hours", "2,160", "21,000", "0.200"):
+        assert figure in page
+    rates = "0,0.5,2,Gamma,0.1,3\n600,1.5,1,Weibull,0.9,2\n"
+    page = editor.get(send(editor, rates.encode())).content.decode()
+    assert "2 windows of 10.0 minutes" in page
+    assert "1.50" in page
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,20 @@ def test_conversations_clients_and_classes():
     assert clients["gini"] == pytest.approx(0.9 - 1 / 11, abs=1e-9)
 
 
+def test_what_the_pictures_of_turns_clients_and_pairs_show():
+    head = "timestamp_s,prompt_tokens,output_tokens,client,session\n"
+    rows = "".join(f"{i},{100 if i < 30 else 1000},{10 if i < 30 else 70},{i % 4 // 3},{i // 3}\n" for i in range(60))
+    told = profiled(head + rows)["pictures"]
+    assert told["turns"] == [0, 0, 1, *([0] * 9)]  # 20 conversations of three turns
+    assert told["clients"][0::20] == pytest.approx([0, 0.75, 1])  # of two clients one sends three in four
+    assert told["output_by_prompt"] == [
+        {"prompt_tokens_from": 64, "requests": 30, "output_tokens_mean": 10},
+        {"prompt_tokens_from": 512, "requests": 30, "output_tokens_mean": 70},
+    ]
+    alone = profiled("timestamp_s,prompt_tokens,output_tokens\n0,5,5\n1,5,5\n")["pictures"]
+    assert (alone["turns"], alone["clients"], alone["output_by_prompt"]) == (None, None, None)
+
+
 def test_failed_requests_arrive_and_have_no_length():
     profile = profiled(samples.BURSTGPT_6)
     assert (profile["requests"], profile["failed"]) == (4, 1)
