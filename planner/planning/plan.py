@@ -19,7 +19,7 @@ from planner.planning.money.operation import billing_row, billing_sentence, oper
 from planner.planning.money.sensitivity import Base, sensitivity
 from planner.planning.money.tokens import monthly_tokens
 from planner.planning.progress import OnProgress, Teller
-from planner.planning.report.confirmation import ROUTER, confirmation_section
+from planner.planning.report.confirmation import confirmation_section, router_row
 from planner.planning.report.estimate_rows import unsimulated_row
 from planner.planning.report.frontier import frontier_rows, knob_rows
 from planner.planning.report.launch_commands import engine_commands, engine_settings, pool_rows
@@ -208,7 +208,7 @@ def _confirmed(
         assert candidate.replica is not None
         assert candidate.capacity is not None
         teller.say(SEARCH_SHARE, f"Confirming {counted(fleet.serving, 'replica')} of {candidate.name}")
-        hour = confirmed_hour(candidate.replica, job.load, job.targets, fleet.serving, ROUTER)
+        hour = confirmed_hour(candidate.replica, job.load, job.targets, fleet.serving, candidate.replica.router)
         if hour.run.ok:
             return answers, best, hour
         grown = replace(candidate, fleet=one_more(candidate.replica, job.load, job.targets, fleet, hour.run))
@@ -351,4 +351,5 @@ def _recommended(scenario: Scenario, size: Sized, bill: FleetBill) -> dict[str, 
         "engine": engine_settings(scenario, candidate.deployment),
         "commands": pools[0]["commands"] if pools else engine_commands(scenario, candidate.deployment),
         "pools": pools,
+        "router": router_row(size),
     }

@@ -67,6 +67,8 @@ def _summary(book: Book, report: Mapping[str, Any], host: Hosting | None) -> Non
             (f"{row['role'].capitalize()} pool", f"{row['serving_replicas']} serving replicas, {row['gpus']} GPUs")
             for row in fleet.get("pools") or ()
         ]
+        if router := fleet.get("router"):
+            rows.append(("Router", router["sentence"]))
         rows += [(f"Start with {name}", command) for name, command in fleet["commands"].items()]
     rows += [
         ("Prices of", provenance["priced_at"]),

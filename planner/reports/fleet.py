@@ -27,6 +27,7 @@ def layout_facts(report: Report) -> tuple[Fact, ...]:
         ),
         Fact("Replicas", f"{fleet['serving_replicas']} serving + {fleet['spare_replicas']} spare", term="spare"),
         *_pool_facts(fleet),
+        *_router_facts(fleet),
         Fact("GPUs", number(fleet["gpus"]), strong=True),
         Fact(
             "Capacity of a replica",
@@ -47,6 +48,14 @@ def layout_facts(report: Report) -> tuple[Fact, ...]:
     if load.get("saturation_rps") is not None:
         facts.append(Fact("Fleet saturates at", requests_per_s(load["saturation_rps"]), "req/s", term="saturation"))
     return tuple(facts)
+
+
+def _router_facts(fleet: Mapping[str, Any]) -> tuple[Fact, ...]:
+    """Where requests are not dealt in turn: how, and what that saves."""
+    router = fleet.get("router") or {}
+    if router.get("key", "round_robin") == "round_robin":
+        return ()
+    return (Fact("Router", router["key"].replace("_", " "), note=router["sentence"]),)
 
 
 def _pool_facts(fleet: Mapping[str, Any]) -> tuple[Fact, ...]:

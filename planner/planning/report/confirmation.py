@@ -8,14 +8,33 @@ from typing import Any
 from planner.planning.report.names import counted
 from planner.planning.search.candidates import Job
 from planner.planning.search.capacity import Run
-from planner.planning.search.confirmation import HOURS, Day, Router, Whole, confirmed_day, confirmed_hour
+from planner.planning.search.confirmation import HOURS, Day, Whole, confirmed_day, confirmed_hour
 from planner.planning.search.intervals import Sized
 from planner.planning.search.targets import Latencies, judge, latencies
+from simulator.fleet import Router
 
-ROUTER: Router = "round_robin"
-"""What the fleet is sized for: the simplest one, to which others are compared."""
-OTHER_ROUTER: Router = "least_requests"
-ROUTER_NAMES = {"round_robin": "in turn", "least_requests": "to the replica with the fewest in flight"}
+ROUTER_NAMES: dict[Router, str] = {
+    "round_robin": "in turn",
+    "least_requests": "to the replica with the fewest in flight",
+    "prefix_affine": "to the replica that had the longest part of the prompt",
+    "kv_aware": "by cached prefix and load",
+}
+
+
+def router_row(size: Sized) -> dict[str, Any]:
+    """How requests are dealt, and why so."""
+    replica, fleet = size.candidate.replica, size.candidate.fleet
+    assert replica is not None
+    assert fleet is not None
+    name = ROUTER_NAMES[replica.router]
+    sentence = f"Requests are dealt {name}."
+    if fleet.in_turn is not None:
+        meet = "meets" if fleet.serving == 1 else "meet"
+        sentence = (
+            f"Sent {name}, {counted(fleet.serving, 'serving replica')} {meet} the targets; dealt in turn it takes "
+            f"{fleet.in_turn:,}."
+        )
+    return {"key": replica.router, "serving_replicas_in_turn": fleet.in_turn or fleet.serving, "sentence": sentence}
 
 
 def confirmation_section(job: Job, size: Sized, hour: Whole) -> dict[str, Any]:
@@ -24,9 +43,10 @@ def confirmation_section(job: Job, size: Sized, hour: Whole) -> dict[str, Any]:
     assert replica is not None
     assert fleet is not None
     hours = [hour]
+    other: Router = "least_requests" if replica.router == "round_robin" else "round_robin"
     if hour.replicas * replica.lanes > 1:
-        hours.append(confirmed_hour(replica, job.load, job.targets, size.serving, OTHER_ROUTER))
-    day = confirmed_day(replica, job.load, job.targets, size.serving, ROUTER)
+        hours.append(confirmed_hour(replica, job.load, job.targets, size.serving, other))
+    day = confirmed_day(replica, job.load, job.targets, size.serving, replica.router)
     return {
         "sampled_lanes": len(fleet.run.logs),
         "settled": fleet.run.settled,
@@ -89,6 +109,10 @@ def _hour_row(job: Job, day: Day, pooled: Latencies, hour: int) -> dict[str, Any
     }
 
 
+def _verb(router: Router) -> str:
+    return "dealt" if router == "round_robin" else "sent"
+
+
 def _hour_sentence(hour: Whole) -> str:
     how, whole = "Simulated whole", "the serving replica"
     if hour.replicas < hour.serving:
@@ -96,7 +120,7 @@ def _hour_sentence(hour: Whole) -> str:
         whole = f"{hour.replicas:,} of {hour.serving:,} serving replicas with their share of the load"
     elif hour.serving > 1:
         whole = f"all {counted(hour.serving, 'serving replica')}"
-    dealt = f", dealt {ROUTER_NAMES[hour.router]}" if hour.replicas > 1 else ""
+    dealt = f", {_verb(hour.router)} {ROUTER_NAMES[hour.router]}" if hour.replicas > 1 else ""
     return f"{how}, the peak hour meets every target on {whole}: {len(hour.log):,} requests{dealt}."
 
 
@@ -121,4 +145,8 @@ def _router_sentence(hours: Sequence[Whole]) -> str:
         for a, b in zip(first.run.judged, other.run.judged, strict=True)
         if a.predicted is not None and b.predicted is not None
     ]
-    return f"Sent {ROUTER_NAMES[other.router]} it would be {', '.join(pairs)}." if pairs else ""
+    return (
+        f"{_verb(other.router).capitalize()} {ROUTER_NAMES[other.router]} it would be {', '.join(pairs)}."
+        if pairs
+        else ""
+    )

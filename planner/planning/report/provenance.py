@@ -196,7 +196,7 @@ def shared_assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str
         _assumed("Billing", scenario.billing.mode.replace("_", " "), "scenario; what the plan's month is billed by"),
         *_batch_rows(job),
         *_serving_rows(scenario),
-        _assumed("Dealing to replicas", "round robin", "a router that looks at queues or prefixes does better"),
+        _router_assumption(scenario),
         _assumed("Targets", "judged in the peak hour, with the serving replicas only", "spares may be down"),
         _token_ratio(scenario.costs.api_token_ratio),
         *(_calibration_row(own) for own in scenario.calibrations or ()),
@@ -244,6 +244,14 @@ def _batch_rows(job: Job) -> list[dict[str, str]]:
         f"{batch.mix.output_tokens_mean:,.0f} tokens, done within {batch.deadline_hours} hours"
     )
     return [_assumed("Requests that may wait", value, "scenario; on whole replicas that an hour does not need")]
+
+
+def _router_assumption(scenario: Scenario) -> dict[str, str]:
+    asked = scenario.serving.router
+    if asked == "round_robin":
+        return _assumed("Dealing to replicas", "round robin", "a router that looks at queues or prefixes does better")
+    value = "the router with the fewest replicas" if asked == "auto" else asked.replace("_", " ")
+    return _assumed("Dealing to replicas", value, "scenario; simulated with all replicas together")
 
 
 def _serving_rows(scenario: Scenario) -> list[dict[str, str]]:

@@ -28,6 +28,7 @@ from planner.planning.search.layouts import asked_layouts, further_layouts
 from planner.planning.search.pools import find_pools
 from planner.planning.search.precisions import Precision, precisions_of
 from planner.planning.search.replica import Replica, Tick, make_replica
+from planner.planning.search.routing import routed
 from planner.planning.search.targets import Targets, slo_targets
 from planner.planning.traffic.load import Load, scenario_load
 from simulator import SimulatorError
@@ -74,8 +75,9 @@ class Candidate:
 
     @property
     def together(self) -> int:
-        """Replicas in a run that tells the capacity: one, of prefill and decode pools all that serve."""
-        return self.fleet.serving if self.apart and self.fleet is not None else 1
+        """Replicas in a run that tells the capacity: one, or all that serve where they depend on each other."""
+        together = self.replica is not None and self.replica.together
+        return self.fleet.serving if together and self.fleet is not None else 1
 
     @property
     def gpus_per_replica(self) -> int:
@@ -158,8 +160,10 @@ def simulated(job: Job, candidate: Candidate) -> Candidate:
         return replace(candidate, replica=found.replica, reason=reason, capacity=found.capacity, fleet=found.fleet)
     capacity = find_capacity(replica, job.load, job.targets)
     fleet = find_fleet(replica, job.load, job.targets, capacity)
+    if fleet is not None:
+        replica, capacity, fleet = routed(job.scenario.serving.router, replica, job.load, job.targets, capacity, fleet)
     reason = None if fleet else load_reason(capacity, job.load)
-    return replace(candidate, reason=reason, capacity=capacity, fleet=fleet)
+    return replace(candidate, replica=replica, reason=reason, capacity=capacity, fleet=fleet)
 
 
 def divided(job: Job, candidate: Candidate) -> Candidate | None:

@@ -23,7 +23,7 @@ MAX_DOUBLINGS = 40
 MAX_BACKLOG_RATIO = 0.02
 """A finite trace counts as carried when at most this share of it is still waiting at its end."""
 TOGETHER = 32
-"""Engines of prefill and decode pools that are simulated at most; of more a part with its share of the load."""
+"""So many replicas that depend on each other are simulated at most; of more a part with its share of the load."""
 OVERTIME_PS = 900 * 10**12
 """A run may last this much longer than its arrivals; what is not done then counts as missed."""
 
@@ -87,10 +87,10 @@ def lane_logs(
     replica: Replica, load: Load, rate_rps: float, count: int, *, replicas: int, lanes: Iterable[int]
 ) -> list[EventLog]:
     """What these lanes of `replicas` replicas do with their share of the rate. The same lane has the same draws in
-    every candidate and at every rate; of a drawn load there are as many lanes as are asked for. Of prefill and decode
-    pools a lane is the whole fleet, or TOGETHER engines of it with their share of the load."""
-    if replica.apart is not None:
-        return [_apart_log(replica, load, rate_rps, count, replicas, lane) for lane in lanes]
+    every candidate and at every rate; of a drawn load there are as many lanes as are asked for. Of replicas that
+    depend on each other a lane is the whole fleet, or TOGETHER of it with their share of the load."""
+    if replica.together:
+        return [_fleet_log(replica, load, rate_rps, count, replicas, lane) for lane in lanes]
     logs = []
     for lane in lanes:
         stream = replica_stream(load, rate_rps, count, replicas=replicas * replica.lanes, replica=lane)
@@ -100,18 +100,18 @@ def lane_logs(
 
 def logged_lanes(replica: Replica, load: Load, replicas: int) -> int:
     """Lanes that one log of such a fleet holds."""
-    if replica.apart is None:
+    if not replica.together:
         return 1
-    return replicas if load.is_trace else min(replicas, TOGETHER)
+    return (replicas if load.is_trace else min(replicas, TOGETHER)) * replica.lanes
 
 
-def _apart_log(replica: Replica, load: Load, rate_rps: float, count: int, replicas: int, lane: int) -> EventLog:
-    engines = logged_lanes(replica, load, replicas)
+def _fleet_log(replica: Replica, load: Load, rate_rps: float, count: int, replicas: int, lane: int) -> EventLog:
+    engines = logged_lanes(replica, load, replicas) // replica.lanes
     part = replace(load, gap_shape=load.gap_shape * replicas / engines)
-    requests = min(MAX_COUNT, count * engines // 2)
+    requests = min(MAX_COUNT, count * engines * replica.lanes // 2)
     own = 0 if load.is_trace else lane
     stream = replica_stream(part, rate_rps * engines / replicas, requests, replica=own)
-    return replica.run_fleet(stream, engines, until_ps=int(stream.arrival_ps[-1]) + OVERTIME_PS)
+    return replica.run_fleet(stream, engines, router=replica.router, until_ps=int(stream.arrival_ps[-1]) + OVERTIME_PS)
 
 
 def judged_run(
@@ -154,7 +154,7 @@ def find_capacity(
     start = estimate(replica, load.mix, targets.step_limit_ms)
     count = stream_count(targets, start)
     first = near_rps or first_rate_rps(start)
-    sampled = replica.lanes if load.is_trace else 1
+    sampled = replica.lanes if load.is_trace and not replica.together else 1
 
     def ran(rate_rps: float) -> Run:
         return run_at(replica, load, targets, rate_rps, count, replicas=replicas, sampled=sampled)

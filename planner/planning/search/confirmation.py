@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -12,9 +11,9 @@ from planner.planning.search.replica import Replica
 from planner.planning.search.targets import Targets, judge, latencies
 from planner.planning.traffic.load import Load, day_stream, replica_stream
 from simulator import EventLog, Workload
+from simulator.fleet import Router
 from simulator.stability import judge_stability
 
-Router = Literal["round_robin", "least_requests"]
 HOUR_LEAST, HOUR_MOST = 4_000, 150_000
 DAY_MOST = 120_000
 """Requests that are simulated at most; of a larger fleet a share of its replicas with their share of the load."""
@@ -76,9 +75,9 @@ def confirmed_day(replica: Replica, load: Load, targets: Targets, serving: int, 
 
 
 def _share(replica: Replica, serving: int, requests: float) -> int:
-    """Replicas to simulate so that HOUR_MOST requests are not exceeded, but as many as serve anything; of prefill and
-    decode pools TOGETHER, as fewer would be another share of them."""
-    least = 1 if replica.apart is None else TOGETHER
+    """Replicas to simulate so that HOUR_MOST requests are not exceeded, but TOGETHER where replicas depend on each
+    other, as fewer would be another fleet."""
+    least = TOGETHER if replica.together else 1
     return int(min(serving, REPLICAS_MOST, max(least, serving * HOUR_MOST // max(1.0, requests))))
 
 

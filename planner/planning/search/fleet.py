@@ -15,19 +15,21 @@ from simulator import EventLog
 SAMPLED_REPLICAS = 3
 SAMPLED_MOST = 12
 """Lanes of a drawn load: simulated at first, and at most where a target lies within the noise of what was seen."""
-APART_MOST = 3
-"""The same of whole fleets of prefill and decode pools."""
+WHOLE_MOST = 3
+"""The same of whole fleets, where replicas depend on each other."""
 MAX_REPLICAS = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fleet:
     """The fewest serving replicas that meet all targets in the peak hour. one_less: the run with one replica fewer,
-    which fails; None for a single replica."""
+    which fails; None for a single replica. in_turn: what it takes when requests are dealt in turn, where a router was
+    chosen."""
 
     serving: int
     run: Run
     one_less: Run | None
+    in_turn: int | None = None
 
 
 def fleet_run(replica: Replica, load: Load, targets: Targets, replicas: int, count: int, rate_rps: float) -> Run:
@@ -35,26 +37,26 @@ def fleet_run(replica: Replica, load: Load, targets: Targets, replicas: int, cou
     do not differ but by chance."""
     lanes = replicas * replica.lanes
     sampled = lanes if load.is_trace else min(lanes, SAMPLED_REPLICAS)
-    if replica.apart is not None:
+    if replica.together:
         sampled = 1
     return run_at(replica, load, targets, rate_rps, count, replicas=replicas, sampled=sampled)
 
 
 def settled_run(replica: Replica, load: Load, targets: Targets, replicas: int, count: int, rate_rps: float) -> Run:
-    """`fleet_run` with more lanes until every target is told from what is predicted, or SAMPLED_MOST (APART_MOST) were
+    """`fleet_run` with more lanes until every target is told from what is predicted, or SAMPLED_MOST (WHOLE_MOST) were
     simulated."""
     if load.is_trace:
         return fleet_run(replica, load, targets, replicas, count, rate_rps)
     logs: list[EventLog] = []
-    first = min(replicas * replica.lanes, SAMPLED_REPLICAS) if replica.apart is None else 1
-    more, most = first, SAMPLED_MOST if replica.apart is None else APART_MOST
+    first = min(replicas * replica.lanes, SAMPLED_REPLICAS) if not replica.together else 1
+    more, most = first, SAMPLED_MOST if not replica.together else WHOLE_MOST
     while True:
         lanes = range(len(logs), len(logs) + more)
         logs += lane_logs(replica, load, rate_rps, count, replicas=replicas, lanes=lanes)
         run = judged_run(replica, load, targets, rate_rps, logs, replicas=replicas)
         if not run.stable or not undecided(targets, logs):
             return run
-        more = min(first if replica.apart else SAMPLED_REPLICAS, most - len(logs))
+        more = min(first if replica.together else SAMPLED_REPLICAS, most - len(logs))
         if more <= 0:
             return replace(run, settled=False)
 
@@ -101,4 +103,4 @@ def one_more(replica: Replica, load: Load, targets: Targets, fleet: Fleet, faile
     """The fleet with a replica more, since it failed in a run of the whole."""
     count = stream_count(targets, estimate(replica, load.mix, targets.step_limit_ms))
     run = settled_run(replica, load, targets, fleet.serving + 1, count, load.peak_rps)
-    return Fleet(fleet.serving + 1, run, failed)
+    return Fleet(fleet.serving + 1, run, failed, fleet.in_turn)

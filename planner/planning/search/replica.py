@@ -42,6 +42,9 @@ class Replica:
     lanes: schedulers in it, each with seats, pool and step times of its own: attention-DP ranks, or the micro-batches
     of a pipeline. Config and step time are of one lane, and so is what is simulated: requests are dealt over lanes as
     over replicas. Measured rows are compared in the same way. Ranks that wait for the slowest are in the residual.
+
+    apart: where prompts and outputs are computed on different replicas; a run then has both kinds. router: how
+    requests are dealt to the replicas of a fleet.
     """
 
     config: EngineConfig
@@ -49,6 +52,13 @@ class Replica:
     tick: Tick
     lanes: int = 1
     apart: Apart | None = None
+    router: Router = "round_robin"
+
+    @property
+    def together(self) -> bool:
+        """Whether replicas of a fleet depend on each other, so that they are simulated together. Dealt in turn, they do
+        not."""
+        return self.apart is not None or self.router != "round_robin"
 
     @property
     def least(self) -> int:
@@ -63,7 +73,7 @@ class Replica:
             return True
 
         if self.apart is not None:
-            return self.run_fleet(stream, self.least, until_ps=until_ps)
+            return self.run_fleet(stream, self.least, router=self.router, until_ps=until_ps)
         return simulate(self.config, self.step_time, self._fitting(stream), until_ps=until_ps, on_progress=on_progress)
 
     def run_fleet(

@@ -175,6 +175,7 @@ SECTIONS: tuple[Section, ...] = (
             ),
             Group(
                 (
+                    Item("serving.router", "Requests go to"),
                     Item("serving.disaggregation", "Prompts and outputs on engines of their own"),
                     Item("serving.kv_link_gb_per_s", "Link between them"),
                     Item("serving.kv_latency_ms", "KV usable after"),
