@@ -114,7 +114,7 @@ def run_load(run: Run, format_key: str, replicas: int = 1) -> RowLoad:
     kind, in_flight, rate_rps = _paced_by(run, format_key)
     of_server = format_key in OF_SERVERS
     steps = _replayed(run, replicas) if of_server and kind == "poisson" else ()
-    histograms = _histograms(run) if of_server else None
+    histograms = _histograms(run)
     return RowLoad(
         kind=kind,
         requests=max(1, round(requests_in(steps))) if steps else min(run.completed, max(MOST_REQUESTS, in_flight)),
@@ -141,9 +141,15 @@ def _replayed(run: Run, replicas: int) -> tuple[tuple[float, float], ...]:
 
 
 def _histograms(run: Run) -> tuple[Histogram, Histogram] | None:
-    """Lengths of prompts and outputs, where the server counts both."""
-    found = [tuple((bound, count) for bound, count in run.lengths.get(side, ())) for side in ("input", "output")]
-    known = all(side and side[-1][1] > 0 and side[-1][0] < LONGEST_TOKENS for side in found)
+    """Lengths of prompts and outputs, where the file tells of one at least; the other is the mean then."""
+    means = {"input": run.input_tokens_mean or 1.0, "output": run.output_tokens_mean or 1.0}
+    found = []
+    for side, mean in means.items():
+        alike = ((max(0.0, round(mean) - 1.0), 0.0), (float(max(1, round(mean))), 1.0))
+        counts = tuple((bound, count) for bound, count in run.lengths.get(side, ()))
+        full = next((place for place, (_, count) in enumerate(counts) if count >= counts[-1][1]), -1)
+        found.append(counts[: full + 1] if counts and counts[-1][1] > 0 else alike)
+    known = bool(run.lengths) and all(side[-1][0] < LONGEST_TOKENS for side in found)
     return (found[0], found[1]) if known else None
 
 

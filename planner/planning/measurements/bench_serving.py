@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planner.planning.measurements.result import Run, first_number, limit, num, scaled, section, statistics_ms, whole
+from planner.planning.measurements.result import (
+    Run,
+    first_number,
+    length_counts,
+    limit,
+    num,
+    scaled,
+    section,
+    statistics_ms,
+    whole,
+)
 
 _PREFIXES = {"ttft": "ttft", "tpot": "tpot", "itl": "itl"}
 _STATISTICS = {"mean": "mean", "p50": "median", "std": "std", "p90": "p90", "p95": "p95", "p99": "p99", "p25": "p25"}
@@ -89,6 +99,8 @@ def bench_serving_run(document: Mapping[str, Any]) -> Run:
 
 def _from_arrays(run: Run, document: Mapping[str, Any]) -> None:
     """Fills in what the arrays of a detailed result tell and its summary does not."""
+    sides = {"input": length_counts(document.get("input_lens")), "output": length_counts(document.get("output_lens"))}
+    run.lengths = {side: counts for side, counts in sides.items() if counts}
     ttfts, itls, lengths = (document.get(key) for key in ("ttfts", "itls", "output_lens"))
     if not isinstance(ttfts, list) or not isinstance(itls, list) or not isinstance(lengths, list):
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planner.planning.measurements.result import Run, limit, num, scaled, section, whole
+from planner.planning.measurements.result import Run, length_counts, limit, num, scaled, section, whole
 
 _STATISTICS = {name: name for name in ("mean", "std", "min", "max", "p50", "p90", "p95", "p99")}
 _NUMBERS = (
@@ -43,6 +43,12 @@ def _run(step: Mapping[str, Any], server: Mapping[str, Any]) -> Run:
     )
     for name in _NUMBERS:
         setattr(run, name, num(step.get(name)))
+    requests = section(step, "requests")
+    sides = {
+        "input": length_counts(requests.get("input_tokens")),
+        "output": length_counts(requests.get("output_tokens")),
+    }
+    run.lengths = {side: counts for side, counts in sides.items() if counts}
     if step.get("saturated") is True:
         run.notes.append("more was sent than the server could take: latencies grow with the length of the step")
     limited = section(step, "client").get("limited")

@@ -12,6 +12,7 @@ import numpy as np
 from planner.planning.importers.cells import printable
 
 MOST_PCT = 1e9
+MOST_LENGTHS = 60
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 """As tools print counts; a lone 1,234 is a count, too: none of them writes decimal commas."""
 
@@ -181,6 +182,25 @@ def statistics_ms(values: Iterable[float]) -> dict[str, float]:
         "max": float(data.max()),
         **percentiles,
     }
+
+
+def length_counts(values: Any) -> list[list[float]]:
+    """[[tokens, requests of at most so many], ...] of the lengths of single requests, some of them where they are many;
+    empty where they are all alike, or none are known."""
+    known = np.array(
+        [each for each in map(whole, values) if each and 0 < each < 10**8] if isinstance(values, list) else []
+    )
+    if not known.size or known.min() == known.max():
+        return []
+    distinct, counts = np.unique(known, return_counts=True)
+    below = np.concatenate(((0,), np.cumsum(counts)))
+    picked = np.unique(np.linspace(0, distinct.size - 1, min(distinct.size, MOST_LENGTHS)).round().astype(int))
+    found: list[list[float]] = []
+    for place in picked.tolist():
+        if distinct.size <= MOST_LENGTHS or not place:  # nothing lies between one length and the next
+            found.append([float(distinct[place] - 1), float(below[place])])
+        found.append([float(distinct[place]), float(below[place + 1])])
+    return found
 
 
 def scaled(source: Mapping[str, Any], names: Mapping[str, str], scale: float) -> dict[str, float]:

@@ -12,7 +12,8 @@ from planner.planning.errors import ScenarioInvalid
 from planner.planning.importers import bytes_source, open_source
 from planner.planning.measurements import Measurement, Run, read_measurement
 from planner.planning.measurements.bench_serving import bench_serving_run
-from planner.planning.measurements.checks import add_checks
+from planner.planning.measurements.checks import add_checks, with_duration
+from planner.planning.validation.runs import draw_lengths
 from tests.factories_of_own import MODEL, of
 from tests.load_tests import DEPLOYMENT, bench_run, bench_serving, measured
 from tests.planning.measurements.test_servers import METRICS, VLLM_LOG
@@ -150,3 +151,33 @@ def test_a_run_on_a_deployment_that_cannot_hold_it_has_a_reason() -> None:
     told = compare_measurement(Measurement("vllm_bench_serve", "", [run()]), small)
     assert told["runs"][0]["reason"] == "Not predicted: model does not fit by our memory model."
     assert measured_run(run(), "vllm_bench_serve", small, "x").in_flight == 16
+
+
+def test_lengths_of_single_requests_are_drawn_where_a_file_has_them() -> None:
+    """Long prompts among short ones make others wait: at a rate, the mean length alone says too little."""
+    lengths = [100] * 90 + [10_000] * 10
+    rate = {"request_rate": 8.0, "max_concurrency": None, "completed": 100, "num_prompts": 100,
+            "total_input_tokens": sum(lengths), "total_output_tokens": 20_000}  # fmt: skip
+    alike, mixed = (measured(run(**rate, **more)) for more in ({}, {"input_lens": lengths, "output_lens": [200] * 100}))
+    load = mixed.setup.load
+    assert (alike.setup.load.lengths, load.lengths) == ("fixed", "histogram")
+    prompts, outputs = draw_lengths(load, 2_000)
+    assert all(min(abs(tokens / 100 - 1), abs(tokens / 10_000 - 1)) < 0.2 for tokens in prompts.tolist())
+    assert prompts.mean() == pytest.approx(1_090, rel=0.01)
+    assert set(outputs.tolist()) <= {199, 200, 201}
+    assert mixed.predict().ttft_ms > 1.5 * alike.predict().ttft_ms
+    assert {figure.statistic for figure in mixed.figures if figure.metric == "ttft"} == {"mean"}
+
+
+def test_a_histogram_ends_where_all_requests_are_in() -> None:
+    file = read(
+        METRICS
+        + "".join(
+            f'vllm:request_{name}_tokens_bucket{{le="{le}"}} {count}\n'
+            for name in ("prompt", "generation")
+            for le, count in (("100", 40), ("2000", 100), ("5000000", 100), ("+Inf", 100))
+        )
+    )
+    load = measured_run(with_duration(file.runs[0], 60.0), file.format, read_deployment(DEPLOYMENT)[1], "x").setup.load
+    assert load.histograms is not None
+    assert [side[-1] for side in load.histograms] == [(2000.0, 100.0)] * 2
