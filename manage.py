@@ -22,7 +22,7 @@ ENV = os.path.join(ROOT, ".venv")
 UNFINISHED = os.path.join(ENV, ".unfinished")
 PYTHON = os.path.join(ENV, "Scripts", "python.exe") if os.name == "nt" else os.path.join(ENV, "bin", "python")
 OLDEST, NEWEST = (3, 11), (3, 13)
-DATA_DIR_COMMANDS = ("up", "signout", "token", "backup", "restore")
+DATA_DIR_COMMANDS = ("up", "secondfactor", "signout", "token", "backup", "restore")
 IN_PARALLEL = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]  # fixtures of a file are made once
 ELSEWHERE = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")  # a shell may send pip's installs elsewhere
 

@@ -189,6 +189,19 @@ class BrowserSession(AbstractBaseSession):
         return SessionStore
 
 
+class SecondFactor(models.Model):
+    """What a person's authenticator app proves: of the seed only its salt, of recovery codes only hashes."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="second_factor")
+    salt = models.CharField(max_length=32)
+    last_step = models.BigIntegerField(help_text="Of the code used last; earlier ones and itself are used up.")
+    recovery_sha256 = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"second factor of {self.user}"
+
+
 class AppendOnly(Exception):  # noqa: N818 - the name says what is the case
     """A row of the audit log was to be changed or removed."""
 

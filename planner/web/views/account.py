@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from planner.teams import members, passwords
 from planner.teams.browser_sessions import mark_of, sessions_end, sessions_of
 from planner.teams.models import User
+from planner.teams.second_factor import factor_of
 from planner.teams.selectors import memberships_of
 from planner.teams.signing_in import password_is
 from planner.web.access import TEAM_PARAMETER, NoTeam, page, visit_of
@@ -51,6 +52,7 @@ def _account_page(request: HttpRequest, **sent: Form) -> HttpResponse:
             (row, mark_of(row.session_key), row.session_key == request.session.session_key)
             for row in sessions_of(user)[:MOST_SESSIONS_SHOWN]
         ],
+        "second_factor": factor_of(user),
         "section": "account",
     }
     return page(request, "pages/account.html", visit, context, status=422 if sent else 200)

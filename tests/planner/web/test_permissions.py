@@ -138,6 +138,9 @@ OF_THE_PERSON: Group = {"account": lambda office: "/account/"}
 POSTS_OF_THE_PERSON: Group = {
     "own name": lambda office: "/account/name/",
     "own password": lambda office: "/account/password/",
+    "begin a second factor": lambda office: "/account/second-factor/begin/",
+    "set a second factor": lambda office: "/account/second-factor/",
+    "remove a second factor": lambda office: "/account/second-factor/remove/",
     "sign out elsewhere": lambda office: "/account/sessions/",
     "new team": lambda office: "/account/teams/",
 }
