@@ -62,16 +62,36 @@ def json_records(opened: Opened, problems: Problems) -> Iterator[tuple[int, dict
         rows = enumerate(_rows_of(json_document(opened)), 1)
     elif is_json_lines(opened.head):
         rows = _line_items(opened, problems)
-    elif _follows_another(opened.head):
+    elif follows_another(opened.head):
         rows = json_items(opened, is_array=False)
     else:
         rows = enumerate(_rows_of(json_document(opened)), 1)
-    for row, value in rows:
+    for row, value in named_by_first(rows):
         if not isinstance(value, dict):
             problems.drop("not_an_object", row, "The entry is not a JSON object.")
             continue
         for record in _flat(value):
             yield row, record
+
+
+def are_names(value: Any) -> bool:
+    """Whether an entry is a list of texts, as a first row that names columns is."""
+    return isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value)
+
+
+def named_by_first(rows: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """Lists after a first one of names as objects, as tables are written without repeating their names."""
+    first = next(rows, None)
+    if first is None:
+        return
+    names = first[1]
+    if not are_names(names):
+        yield first
+        yield from rows
+        return
+    for row, value in rows:
+        is_row = isinstance(value, list) and len(value) == len(names)
+        yield row, dict(zip(names, value, strict=True)) if is_row else value
 
 
 def _flat(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -112,7 +132,7 @@ def _line_items(opened: Opened, problems: Problems) -> Iterator[tuple[int, Any]]
                 problems.drop("json_invalid", row, "The line is not valid JSON.")
 
 
-def _follows_another(head: bytes) -> bool:
+def follows_another(head: bytes) -> bool:
     """Whether one whole object is followed by the beginning of another, as where objects are written over lines."""
     text = _start(head).decode("utf-8", "replace")
     try:
@@ -124,11 +144,11 @@ def _follows_another(head: bytes) -> bool:
 
 def _rows_of(document: Any) -> list[Any]:
     """The records of a whole document: a table by columns, the one list of objects in it, or the document itself."""
-    found = _by_columns(document) or _only_list(document, 0) or _only_traffic(document)
+    found = rows_by_columns(document) or _only_list(document, 0) or _only_traffic(document)
     return found or [document]
 
 
-def _by_columns(document: Any) -> list[Any] | None:
+def rows_by_columns(document: Any) -> list[Any] | None:
     """Rows of {"name": [values]}, {"columns": [names], "data": [[values]]} or {"name": {"0": value}}."""
     if not isinstance(document, dict) or not document:
         return None
@@ -161,8 +181,7 @@ def _only_list(document: Any, depth: int) -> list[Any] | None:
 
 
 def _only_traffic(document: Any) -> list[Any] | None:
-    """The only list beside others whose objects count tokens, as where errors or models stand
-    beside them."""
+    """The only list beside others whose objects count tokens, as where errors or models stand beside them."""
     if not isinstance(document, dict):
         return None
     lists = [each for each in document.values() if isinstance(each, list) and each and isinstance(each[0], dict)]

@@ -12,12 +12,22 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from planner.planning.importers.cells import is_day, is_stamp, is_time_of_day
 from planner.planning.importers.delimited import Table, find_table
 from planner.planning.importers.errors import ImportRefused
-from planner.planning.importers.jsons import is_json_lines, json_document, json_items, looks_like_json
+from planner.planning.importers.jsons import (
+    are_names,
+    follows_another,
+    is_json_lines,
+    json_document,
+    json_items,
+    looks_like_json,
+    named_by_first,
+    rows_by_columns,
+)
 from planner.planning.importers.layouts import PERSONAL, normalised
 from planner.planning.importers.parquet import rewritten
 from planner.planning.importers.plain_names import USUAL, leaf
@@ -29,7 +39,9 @@ LONGEST_TEXT = 256
 _NUMBERS_ONLY = re.compile(r"[\d\s,.\[\]eE+-]*")
 _WORD = re.compile(r"\w+")
 _KEY = re.compile(r'"([^"\\]{1,80})"\s*:')
-_PLAIN_KEY = re.compile(r"[A-Za-z_][\w .:/()-]{0,79}|\d{1,12}")
+_LISTS = re.compile(r"\s*\[\s*\[")
+_COLUMN = re.compile(r"[A-Za-z_][\w .:/()-]{0,79}")
+_PLAIN_KEY = re.compile(rf"{_COLUMN.pattern}|\d{{1,12}}")
 _TEXTS = frozenset(
     {
         "messages", "prompt", "response", "completion", "input", "output", "content", "request_body", "response_body",
@@ -128,8 +140,10 @@ def _scrubbed_lines(opened: Opened, names: _Names) -> Iterator[str] | None:
 
 
 def _tells_of_people(head: bytes) -> bool:
-    """Whether a key names people, or a key that is not known has a text."""
+    """Whether a key names people, or a key that is not known has a text, or names stand apart from what they name."""
     text = head.decode("utf-8", "replace")
+    if _LISTS.match(text):
+        return True
     for match in _KEY.finditer(text):
         kind = _kind(normalised(match.group(1)))
         if kind in {"name", "text", "metadata"} or not _PLAIN_KEY.fullmatch(match.group(1)):
@@ -140,16 +154,40 @@ def _tells_of_people(head: bytes) -> bool:
 
 
 def _json_lines(opened: Opened, names: _Names) -> Iterator[str]:
-    if is_json_lines(opened.head):
+    is_one_line = opened.is_whole and b"\n" not in opened.head.strip()
+    if opened.head.lstrip()[:1] == b"[":
+        yield from _array(_array_entries(json_items(opened, is_array=True), names))
+    elif is_json_lines(opened.head) and not is_one_line:
         for line in opened.text_lines():
             yield _json_line(line, names) + "\n"
-    elif opened.head.lstrip()[:1] == b"[":
-        yield "[\n"
-        yield ",\n".join(json.dumps(_scrubbed("", each, names)) for _, each in json_items(opened, is_array=True))
-        yield "\n]\n"
-    else:
+    elif follows_another(opened.head):
         for _, each in json_items(opened, is_array=False):
             yield json.dumps(_scrubbed("", each, names), indent=1) + "\n"
+    else:
+        document = json_document(opened)
+        rows = rows_by_columns(document)
+        if rows:
+            yield from _array(_scrubbed("", row, names) for row in rows)
+        else:
+            yield json.dumps(_scrubbed("", document, names), indent=1) + "\n"
+
+
+def _array(entries: Iterator[Any]) -> Iterator[str]:
+    yield "[\n"
+    yield ",\n".join(map(json.dumps, entries))
+    yield "\n]\n"
+
+
+def _array_entries(items: Iterator[tuple[int, Any]], names: _Names) -> Iterator[Any]:
+    """Entries without people; rows after a first one of names as objects, the names in their place."""
+    first = next(items, None)
+    if first is None:
+        return
+    if are_names(first[1]):
+        are_plain = all(_COLUMN.fullmatch(name) for name in first[1])
+        yield first[1] if are_plain else [names.number(name) for name in first[1]]
+    for _, each in named_by_first(chain([first], items)):
+        yield _scrubbed("", each, names)
 
 
 def _json_line(line: str, names: _Names) -> str:

@@ -30,6 +30,15 @@ UNKNOWN_KEYS = "\n".join(
                 "by": {"bob@example.org": 3}, "at": "2026-11-02T10:00:00Z"})
     for i in range(2)
 )  # fmt: skip
+COLUMNS = ("timestamp", "prompt_tokens", "output_tokens", "user", "prompt", "wer")
+CELLS = tuple(
+    (f"2026-11-01T10:00:0{i}Z", 100 + i, 10 + i, who, "SECRET text", "example.org")
+    for i, who in enumerate(("ann", "bob"))
+)
+IN_ROWS = json.dumps([COLUMNS, *CELLS])
+APART = json.dumps({"columns": COLUMNS, "index": [0, 1], "data": CELLS})
+BY_COLUMN = json.dumps(dict(zip(COLUMNS, zip(*CELLS, strict=True), strict=True)))
+BY_COLUMN_OVER_LINES = json.dumps(dict(zip(COLUMNS, zip(*CELLS, strict=True), strict=True)), indent=1)
 LOG = "\n".join(line for i in range(3) for line in (received(i, f"r{i}", 4), answered(i + 1, f"r{i}", 2)))
 
 
@@ -49,8 +58,25 @@ def read(data):
         json.dumps(json.loads("[" + NESTED.replace("\n", ",") + "]")),
         UNKNOWN_NAMES,
         UNKNOWN_KEYS,
+        IN_ROWS,
+        APART,
+        BY_COLUMN,
+        BY_COLUMN_OVER_LINES,
     ],
-    ids=["litellm", "langfuse", "nested", "texts", "log", "array", "other names", "other keys"],
+    ids=[
+        "litellm",
+        "langfuse",
+        "nested",
+        "texts",
+        "log",
+        "array",
+        "other names",
+        "other keys",
+        "rows",
+        "apart",
+        "columns",
+        "columns over lines",
+    ],
 )
 def test_nobody_is_named_and_the_same_is_read(text):
     scrubbed = without_people(bytes_source(text.encode()))

@@ -109,6 +109,7 @@ def nested(row):
     "text",
     [
         json.dumps({"meta": {"page": 1}, "records": ROWS}),
+        json.dumps([list(ROWS[0]), *(list(row.values()) for row in ROWS)]),
         json.dumps({"errors": [{"code": 5}], "requests": ROWS, "models": [{"name": "m"}]}),
         json.dumps({"hits": {"total": 3, "hits": [{"_source": row} for row in ROWS]}}, indent=1),
         json.dumps({name: [row[name] for row in ROWS] for name in ROWS[0]}),
@@ -121,6 +122,7 @@ def nested(row):
     ],
     ids=[
         "wrapped",
+        "rows",
         "beside",
         "deeply",
         "columns",
