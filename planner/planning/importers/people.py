@@ -12,11 +12,11 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 from planner.planning.importers.cells import is_day, is_stamp, is_time_of_day
-from planner.planning.importers.delimited import Table, find_table
+from planner.planning.importers.delimited import MAX_COLUMNS, Table, find_table
 from planner.planning.importers.errors import ImportRefused
 from planner.planning.importers.jsons import (
     are_names,
@@ -55,7 +55,9 @@ _WORDS = frozenset(
        "finish_reason", "finish_reasons", "stop_reason", "provider", "object", "cache_hit", "service_tier", "role"}
 )  # fmt: skip
 """Columns whose words are kinds and states, or hashes of prompts."""
-_COUNTS = frozenset(name for meaning in ("time", "total", "requests", "cost", "cached") for name in USUAL[meaning])
+_COUNTS = frozenset(
+    name for meaning in ("time", "prompt", "output", "total", "requests", "cost", "cached") for name in USUAL[meaning]
+)
 _STATED = frozenset({"true", "false", "nan", "none", "null", "n/a", "-", "inf"})
 _USAGE = "usage_object"
 """The part of LiteLLM's metadata that counts tokens."""
@@ -209,6 +211,7 @@ def _table_lines(opened: Opened, table: Table, names: _Names) -> Iterator[str]:
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter=table.delimiter, lineterminator="\n")
     reader = csv.reader((line + "\n" for line in lines), delimiter=table.delimiter)
+    line_num = 0
     while True:
         try:
             cells = next(reader)
@@ -216,10 +219,12 @@ def _table_lines(opened: Opened, table: Table, names: _Names) -> Iterator[str]:
             return
         except csv.Error as error:
             raise ImportRefused("cell_too_long", f"A cell cannot be read: {error}.", head + reader.line_num) from None
-        breaks = sum(cell.count("\n") for cell in cells)
-        kept = [_cell(kind, cell, names) for kind, cell in zip(kinds, cells, strict=False)] + cells[len(kinds) :]
+        kept = [_cell(kind, cell, names) for kind, cell in zip_longest(kinds, cells[:MAX_COLUMNS], fillvalue="")]
+        del kept[len(cells) :]
         writer.writerow(kept)
-        yield "\n" * max(0, breaks - sum(cell.count("\n") for cell in kept)) + buffer.getvalue()
+        breaks = reader.line_num - line_num - 1
+        line_num = reader.line_num
+        yield "\n" * max(0, breaks - sum(cell.count("\n") for cell in kept) if breaks else 0) + buffer.getvalue()
         buffer.seek(0)
         buffer.truncate()
 
@@ -237,7 +242,7 @@ def _kind(name: str) -> str:
 
 
 def _cell(kind: str, cell: str, names: _Names) -> str:
-    if not cell.strip():
+    if (cell.isdecimal() and kind != "name") or not cell.strip():
         return cell
     if kind == "name":
         return names.number(cell)

@@ -47,6 +47,7 @@ class RowMaker:
         self._prepare: Callable[[Record], Record] | None = layout.prepare() if layout.prepare else None
         self._sessions, self._clients = Numbering(), Numbering()
         self._classes: dict[str, int] = {}
+        self._read_classes: dict[str, int] = {}
         self._ids: set[bytes] = set()
         self._pending = _Pending()
 
@@ -147,6 +148,8 @@ class RowMaker:
     def _class(self, value: object) -> int:
         if value is None or value == "":
             return UNKNOWN
+        if isinstance(value, str) and (read := self._read_classes.get(value)) is not None:
+            return read
         text = printable(value, 60).strip()
         if text[:1] in {"=", "@", "+", "-"}:
             raise BadCell("formula_cell", "The class is a formula.")
@@ -156,6 +159,8 @@ class RowMaker:
                 return UNKNOWN
             known = self._classes[text] = len(self._classes)
             self._reading.classes.append(text)
+        if isinstance(value, str) and len(self._read_classes) < MAX_CLASSES:
+            self._read_classes[value] = known
         return known
 
     def _blocks(self, value: object) -> list[int]:
