@@ -56,6 +56,7 @@ from planner.planning.search.options import Option, batch_capacity_rps, option_o
 from planner.planning.search.pruning import SIMULATED_LEAST, SIMULATED_WHOLE, Order, PoolOrder
 from planner.planning.uncertainty.section import uncertainty_section
 from planner.planning.uncertainty.sentence import sure_sentence
+from planner.planning.uncertainty.sure import sure_candidate
 
 SEARCH_SHARE = 0.85
 """Share of the work that the search takes, for progress; the rest is the closer look at the recommended candidate."""
@@ -209,10 +210,15 @@ def _confirmed(
         assert candidate.capacity is not None
         teller.say(SEARCH_SHARE, f"Confirming {counted(fleet.serving, 'replica')} of {candidate.name}")
         hour = confirmed_hour(candidate.replica, job.load, job.targets, fleet.serving, candidate.replica.router)
-        if hour.run.ok:
+        asked = job.scenario.slo.confidence_ratio
+        if hour.run.ok and (asked is None or fleet.sure_ratio is not None):
             return answers, best, hour
-        grown = replace(candidate, fleet=one_more(candidate.replica, job.load, job.targets, fleet, hour.run))
-        answer = _priced(job, grown, sized(job, grown), against)
+        if hour.run.ok and asked is not None:
+            teller.say(SEARCH_SHARE, f"Adding replicas to {candidate.name} until the targets are likely enough")
+            grown = sure_candidate(job, candidate, asked)
+        else:
+            grown = replace(candidate, fleet=one_more(candidate.replica, job.load, job.targets, fleet, hour.run))
+        answer = _priced(job, grown, sized(job, grown) if grown.feasible else None, against)
         answers = [answer if a.candidate is candidate else a for a in answers]
     return answers, None, None
 

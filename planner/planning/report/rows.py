@@ -86,6 +86,9 @@ def binding(candidate: Candidate) -> str:
     assert candidate.fleet is not None
     assert candidate.capacity is not None
     fleet = candidate.fleet
+    if fleet.sure_ratio is not None and fleet.serving > 1 and (fleet.one_less is None or fleet.one_less.ok):
+        fewer = f"With {fleet.serving - 1} of {fleet.serving} serving replicas"
+        return f"{fewer} the targets hold with a probability below {fleet.sure_ratio:.0%}."
     if fleet.one_less is not None:
         return f"With {fleet.serving - 1} of {fleet.serving} serving replicas {fleet.one_less.failure()}."
     failing = candidate.capacity.failing

@@ -50,6 +50,11 @@ class Slo(Part):
         None,
         description="Least share of requests that meet all percentile targets at once, each taken as a threshold.",
     )
+    confidence_ratio: Annotated[float, Range(0.5, 0.99, "(a ratio)")] | None = Field(
+        None,
+        description="Least probability that all targets are met, errors of the model included: replicas are added "
+        "until then. Left out: sized at the usual step time, which is about as likely to do as a coin.",
+    )
     window: Literal["peak", "month"] = Field("peak", description="Over which hours the targets hold: the peak hour.")
 
 

@@ -24,12 +24,14 @@ MAX_REPLICAS = 20_000
 class Fleet:
     """The fewest serving replicas that meet all targets in the peak hour. one_less: the run with one replica fewer,
     which fails; None for a single replica. in_turn: what it takes when requests are dealt in turn, where a router was
-    chosen."""
+    chosen. sure_ratio: the probability for which replicas were added; one fewer then meets the targets, but less
+    likely."""
 
     serving: int
     run: Run
     one_less: Run | None
     in_turn: int | None = None
+    sure_ratio: float | None = None
 
 
 def fleet_run(replica: Replica, load: Load, targets: Targets, replicas: int, count: int, rate_rps: float) -> Run:
@@ -103,4 +105,4 @@ def one_more(replica: Replica, load: Load, targets: Targets, fleet: Fleet, faile
     """The fleet with a replica more, since it failed in a run of the whole."""
     count = stream_count(targets, estimate(replica, load.mix, targets.step_limit_ms))
     run = settled_run(replica, load, targets, fleet.serving + 1, count, load.peak_rps)
-    return Fleet(fleet.serving + 1, run, failed, fleet.in_turn)
+    return Fleet(fleet.serving + 1, run, failed, fleet.in_turn, fleet.sure_ratio)

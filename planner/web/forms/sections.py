@@ -91,6 +91,7 @@ SECTIONS: tuple[Section, ...] = (
                 (
                     *_targets((95,), ("ttft", "tpot", "e2e")),
                     Item("slo.goodput_min_ratio", "Goodput, at least", optional=True),
+                    Item("slo.confidence_ratio", "Met with a probability of", optional=True),
                 )
             ),
             Group((*_targets((95,), ("itl",)), *_targets((50, 90, 99))), title="Other percentiles", folded=True),
