@@ -95,6 +95,18 @@ class Run(models.Model):
         return self.scenario_version is not None and self.priced_at != self.scenario_version.priced_at
 
 
+class TeamLimits(models.Model):
+    """What one team may have, where an operator set it apart from all teams. Empty: as for all; 0: no limit."""
+
+    team = models.OneToOneField(Team, on_delete=models.CASCADE, related_name="limits")
+    open_runs = models.PositiveIntegerField(null=True, blank=True, help_text="Runs waiting or under way.")
+    stored_runs = models.PositiveIntegerField(null=True, blank=True, help_text="Runs kept.")
+    keep_days = models.PositiveIntegerField(null=True, blank=True, help_text="Days that a finished run is kept.")
+
+    def __str__(self) -> str:
+        return f"limits of {self.team}"
+
+
 class RequestPart(models.Model):
     """Some of the simulated requests behind a run's report, packed by `planning.RequestLog.parts`.
 

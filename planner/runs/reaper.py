@@ -5,6 +5,7 @@ import threading
 import uuid
 from datetime import timedelta
 from pathlib import Path
+from time import monotonic
 
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
@@ -17,6 +18,7 @@ from planner.datasets.models import Calibration, Measurement
 from planner.prices.scheduled import wake_due_fetches
 from planner.runs import leases
 from planner.runs.announcing import announce_ended
+from planner.runs.limits import delete_outlived
 from planner.runs.messages import wake
 from planner.runs.models import Run, State
 from planner.webhooks.delivering import wake_due
@@ -24,6 +26,8 @@ from planner.webhooks.delivering import wake_due
 RESEND_DOUBLINGS = 5  # waits 10 s, 20 s, ... 320 s: a long queue must not fill the broker with repeated messages
 RESENDS_PER_TICK = 50
 INTERVAL_S = 1.0
+OUTLIVED_INTERVAL_S = 600.0
+OUTLIVED_MORE_S = 5.0
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +65,7 @@ def reap_until(stop: threading.Event, sign_of_life: Path | None = None) -> None:
 
     Touches the file `sign_of_life` after each look that worked.
     """
+    outlived_due_s = 0.0
     while not stop.wait(INTERVAL_S):
         try:
             reap()
@@ -69,6 +74,9 @@ def reap_until(stop: threading.Event, sign_of_life: Path | None = None) -> None:
             wake_due_jobs(Measurement, COMPARE)
             wake_due_jobs(Calibration, CALIBRATE)
             wake_due_fetches()
+            if monotonic() >= outlived_due_s:
+                more = delete_outlived()
+                outlived_due_s = monotonic() + (OUTLIVED_MORE_S if more else OUTLIVED_INTERVAL_S)
             if sign_of_life is not None:
                 sign_of_life.touch()
         except DatabaseError as error:

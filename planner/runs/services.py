@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 
 from planner import planning
 from planner.datasets.calibrating import with_team_calibrations
+from planner.runs.limits import must_have_room
 from planner.runs.messages import wake
 from planner.runs.models import IdempotencyKey, Run, State
 from planner.scenarios.models import ScenarioVersion
@@ -45,6 +46,7 @@ def run_submit(
     `request_sha256` says when two requests are the same; without it, those with the same digest and version are. The
     API gives the digest of the body, so that a request without a date can be repeated on the next day.
 
+    LimitReached: the team has as many runs as it may.
     IdempotencyConflict: the key came with another request before. ValidationError: key or name too long.
     """
     Team.objects.select_for_update().get(pk=team.pk)  # one submission of a team at a time: doubles see each other
@@ -89,6 +91,7 @@ def _shared(team: Team, digest: str, version: ScenarioVersion | None) -> Run | N
 def _create(
     team: Team, user: User | None, parsed: planning.Scenario, digest: str, version: ScenarioVersion | None
 ) -> Run:
+    must_have_room(team)
     run = Run(
         team=team,
         scenario_version=version,

@@ -52,6 +52,13 @@ class Env(BaseSettings):
         15.0, ge=1, le=3600, description="A worker that does not renew its run for this long loses it."
     )
     worker_processes: int = Field(2, ge=1, le=64, description="Runs computed at the same time by one worker.")
+    open_runs_per_team: int = Field(
+        1000, ge=0, description="Runs of one team waiting or under way; more are refused. 0: no limit."
+    )
+    stored_runs_per_team: int = Field(
+        0, ge=0, description="Runs that one team may keep; more are refused. 0: no limit."
+    )
+    keep_runs_days: int = Field(0, ge=0, description="Finished runs are deleted after so many days. 0: never.")
     web_processes: int | None = Field(
         None, ge=1, le=16, description="Web processes of `up`; left out: two where two cores and 3 GiB are there."
     )

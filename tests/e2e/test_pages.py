@@ -53,6 +53,8 @@ def addresses(world: World) -> dict[str, str]:
         "report": f"/reports/{world.done.pk}/",
         "infeasible": f"/reports/{world.infeasible.pk}/",
         "sheet": f"/reports/{world.done.pk}/sheet/",
+        "operations": "/operations/",
+        "operations-prices": f"/operations/prices/{world.refresh.pk}/",
         "what-if": f"/reports/{world.done.pk}/what-if/",
         "scenarios-none": "/scenarios/?q=nothing-like-it",
         "form-hand": "/scenarios/new/?from=hand",
@@ -94,6 +96,7 @@ NO_PAGES = {
     "webhook-ping", "webhook-pause", "webhook-enable", "webhook-delete",
     "measurement-upload-forget", "measurement-delete", "measurement-compare", "measurement-plan",
     "measurement-calibrate", "calibration-use",
+    "operations-cancel", "operations-decide", "operations-limits",
     "run-line", "run-progress",  # parts of a page
 }  # fmt: skip
 """Addresses that are sent to, downloaded from, or parts of a page."""
@@ -149,6 +152,7 @@ def test_pages_are_accessible_and_fit_the_window(
     for name, path in OF_A_NEWCOMER.items():
         faults += looked_at(visitor, name, path, width, artifacts)
     enter(visitor, client, world.user)
+    User.objects.filter(pk=world.user.pk).update(is_staff=True)
     for name, path in opens.items():
         faults += looked_at(visitor, name, path, width, artifacts)
     assert not faults, "\n".join(faults)

@@ -3,12 +3,16 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from django.utils import timezone
 
 from planner.datasets.models import Calibration, Measurement, Trace, TraceUpload
+from planner.planning.price_feeds import Feed
+from planner.prices.models import PriceRefresh
+from planner.prices.services import refresh_read
 from planner.reports.share_links import share_link_create
 from planner.runs.models import Run, State
 from planner.runs.services import run_submit, version_run
@@ -35,6 +39,7 @@ from tests.factories import (
 )
 from tests.load_tests import bench_serving
 from tests.planner.reports.example import example, infeasible_example
+from tests.price_lists import skypilot
 
 RECEIVER = "https://receiver.example/hook"
 EXAMPLE = Path(__file__).parent.parent / "planner" / "reports" / "report_example.json"
@@ -57,7 +62,14 @@ class World:
     measurement: Measurement
     calibration: Calibration
     file: TraceUpload
+    refresh: PriceRefresh
     password: str = PASSWORD
+
+
+def _price_list() -> PriceRefresh:
+    """A list that waits, with a change that needs a look."""
+    data = skypilot("p5.48xlarge,H100,8,192,2048,us-east-1,,48,,", "g6.xlarge,L4,1,4,16,us-east-1,,9,,")
+    return refresh_read(data=data, feed=Feed("skypilot", "aws"), source="vms.csv", as_of=date(2026, 11, 30))
 
 
 def build_world() -> World:
@@ -78,8 +90,9 @@ def build_world() -> World:
     calibration = make_calibration(user)
     measurement = Measurement.objects.get(team=team_of(user))
     file = make_file(user, bench_serving())
-    links = (secret, invitation, password)
-    return World(user, done, running, infeasible, trace, upload, *links, newcomer, measurement, calibration, file)
+    links, files = (secret, invitation, password), (trace, upload)
+    about = (measurement, calibration, file, _price_list())
+    return World(user, done, running, infeasible, *files, *links, newcomer, *about)
 
 
 def _around_it(user: User) -> None:

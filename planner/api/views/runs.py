@@ -16,7 +16,7 @@ from planner.api.answers import answer, answer_bytes
 from planner.api.body import read_json_body
 from planner.api.fields import chosen_fields
 from planner.api.listing import list_rows, list_table, table_answer
-from planner.api.problems import IDEMPOTENCY_CONFLICT, INVALID_PARAMETER, NO_REPORT, ApiProblem
+from planner.api.problems import IDEMPOTENCY_CONFLICT, INVALID_PARAMETER, NO_REPORT, TOO_MANY_REQUESTS, ApiProblem
 from planner.api.query import ListQuery, NoQuery, ReportQuery, RunListQuery, RunQuery, read_query
 from planner.api.renderers import Csv, Json, Xlsx
 from planner.api.scenario_body import request_sha256, scenario_to_run
@@ -28,6 +28,7 @@ from planner.planning.errors import show
 from planner.reports.export_xlsx import report_xlsx
 from planner.reports.tables import TABLES, flat
 from planner.runs.backtests import measurements_after
+from planner.runs.limits import LimitReached
 from planner.runs.models import FINAL_STATES, Run, State
 from planner.runs.selectors import runs_of
 from planner.runs.services import IdempotencyConflict, run_cancel, run_submit
@@ -75,6 +76,8 @@ class RunList(ListView):
                 idempotency_key=key,
                 request_sha256=request_sha256(raw),
             )
+        except LimitReached as reached:
+            raise ApiProblem(TOO_MANY_REQUESTS, f"{reached}") from None
         except IdempotencyConflict:
             raise ApiProblem(
                 IDEMPOTENCY_CONFLICT, "Send a new key with a new request; the first run of this key stands."

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import pytest
 from django.http.response import HttpResponseBase
@@ -144,6 +145,15 @@ POSTS_OF_THE_PERSON: Group = {
     "sign out elsewhere": lambda office: "/account/sessions/",
     "new team": lambda office: "/account/teams/",
 }
+OF_THE_OPERATOR: Group = {
+    "operations": lambda office: "/operations/",
+    "prices": lambda office: f"/operations/prices/{uuid4()}/",
+}
+POSTS_OF_THE_OPERATOR: Group = {
+    "stop a run": lambda office: f"/operations/runs/{office.queued.pk}/cancel/",
+    "decide on prices": lambda office: f"/operations/prices/{uuid4()}/decide/",
+    "limits": lambda office: f"/operations/teams/{office.queued.team_id}/limits/",
+}
 ENDS_A_SESSION: Group = {"sign out": lambda office: "/sign-out/"}
 BY_SECRET: Group = {
     "shared report": lambda office: "/shared/wrong/",
@@ -153,7 +163,8 @@ BY_SECRET: Group = {
 }
 ALL = (
     OF_A_TEAM, FOR_EDITORS, POSTS, LISTS, OWNER_POSTS, EDITOR_POSTS_OF_THE_TEAM, MEMBER_POSTS, FOR_EVERYONE,
-    FOR_STRANGERS, OF_THE_PERSON, POSTS_OF_THE_PERSON, ENDS_A_SESSION, BY_SECRET,
+    FOR_STRANGERS, OF_THE_PERSON, POSTS_OF_THE_PERSON, ENDS_A_SESSION, BY_SECRET, OF_THE_OPERATOR,
+    POSTS_OF_THE_OPERATOR,
 )  # fmt: skip
 
 
@@ -186,6 +197,14 @@ def test_a_stranger_is_asked_to_sign_in(office: Office) -> None:
     answers = get(Client(), office, OF_A_TEAM, FOR_EDITORS, LISTS, OF_THE_PERSON)
     assert others(answers, 302) == {}
     assert {answer["Location"].partition("=")[0] for answer in answers.values()} == {"/sign-in/?next"}
+
+
+def test_operators_alone_know_of_their_pages(office: Office) -> None:
+    for client in (Client(), signed_in(office.owner), signed_in(office.editor)):
+        assert others(get(client, office, OF_THE_OPERATOR), 404) == {}
+        assert others(post(client, office, POSTS_OF_THE_OPERATOR), 404) == {}
+    office.queued.refresh_from_db()
+    assert not office.queued.cancel_requested
 
 
 def test_nobody_but_the_visitors_browser_keeps_a_page(office: Office) -> None:
