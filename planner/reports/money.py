@@ -191,7 +191,7 @@ def break_even_chart(report: Report) -> Chart | None:
         crossings=_crossing_points(chosen, curve, apis, main),
         cheaper=_cheaper_spans(chosen, curve, apis, main),
     )
-    keys = [Key("self-host", "c-self", "line")]
+    keys = [Key("Self-host", "c-self", "line")]
     dashes = ("", "6 3", "2 3", "8 3")
     keys += [
         Key(label, "c-api" if i == 0 else "c-api-2", "line", dashes[i % len(dashes)])

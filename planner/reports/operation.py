@@ -65,7 +65,7 @@ def hybrid_chart(report: Report) -> Chart | None:
         f"$/month by replicas without spares; what they cannot take goes to {provider}.",
         charts.cost_option(bars, ROLES),
         _hybrid_table(split),
-        keys=(Key("self-host", "c-self"), Key(provider, "c-api")),
+        keys=(Key("Self-host", "c-self"), Key(provider, "c-api")),
         size="low" if len(bars) <= 6 else "mid",
     )
 

@@ -8,6 +8,7 @@ from planner import planning
 from planner.datasets.models import Trace
 from planner.datasets.selectors import trace_get
 from planner.reports.numbers import number
+from planner.reports.separators import NO_BREAK
 from planner.teams.models import Team
 from planner.web.forms.chain import chain_of
 from planner.web.forms.values import TEAM_TRACE, TRACE, Values, values_of
@@ -80,7 +81,8 @@ def _card(preset: planning.Preset) -> StartCard:
 
 def _target(key: str, limit_ms: float) -> str:
     metric = key.partition("_")[0].upper()
-    return f"{metric} {number(limit_ms / 1000)} s" if limit_ms >= 10_000 else f"{metric} {number(limit_ms)} ms"
+    limit = f"{number(limit_ms / 1000)} s" if limit_ms >= 10_000 else f"{number(limit_ms)} ms"
+    return f"{metric} {limit}".replace(" ", NO_BREAK)
 
 
 def _preset_ids() -> set[str]:

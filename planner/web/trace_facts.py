@@ -9,6 +9,8 @@ from planner.reports.parts import Fact
 Told = Mapping[str, Any]
 CLOCKS = {"wall": "dates and times", "offset": "seconds from a start", "none": "none"}
 H_S, DAY_S = 3600, 86_400
+LEAST_VARIATION = 0.001
+"""Of gaps; what is less comes from the rounding of their times."""
 
 
 def trace_facts(told: Told) -> Iterator[Fact]:
@@ -44,7 +46,8 @@ def _requests(reading: Told, profile: Told | None) -> Iterator[Fact]:
                 yield Fact(label, significant(rates[key]))
         yield from _burstiness(rates)
     if gaps and gaps.get("cv") is not None and not gaps.get("is_quantised"):
-        yield Fact("Variation of the gaps", significant(gaps["cv"]), note="1 is random, above 1 comes in bursts")
+        shown = significant(gaps["cv"]) if gaps["cv"] >= LEAST_VARIATION else "0"
+        yield Fact("Variation of the gaps", shown, note="1 is random, above 1 comes in bursts")
     for label, key in (("Prompt tokens", "prompt_tokens"), ("Output tokens", "output_tokens")):
         if lengths:
             told = lengths[key]

@@ -268,6 +268,19 @@ def test_a_phone_folds_what_only_some_need_and_opens_what_is_gone_to(visit: Any,
     visitor.go(addresses(world)["report"] + "#fig-tornado")
     page.locator("#fig-tornado .plot svg").wait_for()
     assert 0 < page.locator("#fig-tornado").bounding_box()["y"] < 844
+    _shows_the_first_rows_until_more_are_wanted(visitor)
+
+
+def _shows_the_first_rows_until_more_are_wanted(visitor: Visitor) -> None:
+    visitor.go("/catalog/?list=models")
+    page = visitor.page
+    rows = "[...document.querySelectorAll('#models tbody tr')].filter((row) => row.checkVisibility()).length"
+    assert page.evaluate(rows) == 12
+    page.get_by_label("Search Models").fill("qwen")
+    assert page.evaluate(rows) > 12
+    page.get_by_label("Search Models").fill("")
+    page.get_by_label("Show all").check()
+    assert page.evaluate(rows) > 70
 
 
 def test_paper_holds_every_section(visit: Any, client: Any, world: World, artifacts: Any) -> None:

@@ -81,7 +81,7 @@ def sources(job: Job, gpus: Sequence[Gpu], hosted: Sequence[Hosted]) -> list[dic
 def _gpu_rows(gpu: Gpu) -> list[dict[str, str]]:
     accelerator, price = gpu.accelerator, gpu.price
     name = gpu_name(accelerator.id)
-    value = f"{accelerator.memory_gib:g} GiB, {accelerator.memory_bandwidth_gb_per_s:g} GB/s"
+    value = f"{accelerator.memory_gib:g} GiB, {accelerator.memory_bandwidth_gb_per_s:,g} GB/s"
     source, as_of = _own_origin(gpu) if gpu.custom else (accelerator.source, accelerator.as_of)
     rows = [_source(f"{name}, hardware", value, source, as_of, "")]
     if price.basis == "override":

@@ -13,7 +13,7 @@ from tests.planner.web.support import signed_in
 pytestmark = pytest.mark.django_db
 
 GERMAN, NARROW = str.maketrans(".,", ",."), "\u202f"
-UNSEEN = re.compile(r"<(script|style|textarea|code|pre)\b.*?</\1>|<[^>]*>|\d+ ms of", re.DOTALL)
+UNSEEN = re.compile(r"<(script|style|textarea|code|pre)\b.*?</\1>|<[^>]*>|[\d.,]+ ms of|≈ \d+|\d+ s so far", re.DOTALL)
 BLANKS = re.compile(r"[ \n\t]+")
 INNER = re.compile(r"(?<=\d)[.,](?=\d)")
 NUMBER = re.compile(r"\$\d+\.\d|\d,\d{3}\b|^[−(≈+]*\d+\.\d+[);,.]*$")
