@@ -301,7 +301,7 @@ def _with_fleet(
         )
     notes = notes_of(job, gpus, [candidate])
     operation = operation_rows(job, size, bill, against)
-    split = find_split(
+    split = None if candidate.apart else find_split(
         scenario, load, candidate.gpu, bill, against, gpus_per_replica=candidate.gpus_per_replica,
         low_rps=size.low_rps, high_rps=size.high_rps,
     )  # fmt: skip

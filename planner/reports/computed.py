@@ -75,7 +75,7 @@ def load_hows(report: Report) -> dict[str, How]:
                 "Load on each replica",
                 (
                     (
-                        "Peak hour, dealt round robin",
+                        "Peak hour, over the serving replicas",
                         f"{requests_per_s(offered)} ÷ {fleet['serving_replicas']} replicas",
                     ),
                     ("Each", f"{requests_per_s(load['per_replica_rps'])} req/s"),

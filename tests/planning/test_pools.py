@@ -114,6 +114,7 @@ def test_pools_are_taken_where_they_cost_less(report):
     assert "kv_both" in pools[0]["commands"]["vllm"]
     assert "--disaggregation-mode decode" in pools[1]["commands"]["sglang"]
     assert report["confirmation"]["peak_hour"]["met"]
+    assert report["hybrid"] is None  # two engines of three carry less than two thirds
     assert "for prompts and" in report["verdict"]["detail"]
     kinds = [(item["kind"], item["metadata"]["name"].rsplit("-", 1)[-1]) for item in report["advice"]["kubernetes"]]
     assert kinds == list(itertools.product(("Deployment", "Service"), ("prefill",))) + list(
