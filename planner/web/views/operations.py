@@ -25,6 +25,7 @@ from planner.runs.services import run_cancel
 from planner.runs.stuck import stuck_runs, teams_at_work
 from planner.teams.models import Team, User
 from planner.web.access import NoTeam, page, visit_of
+from planner.web.confirming import confirmed
 
 P = ParamSpec("P")
 PER_PAGE = 50
@@ -41,7 +42,7 @@ class LimitsForm(forms.Form):
 
 
 def for_operator(
-    view: Callable[Concatenate[HttpRequest, User, P], HttpResponse],
+    view: Callable[Concatenate[HttpRequest, User, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
     """A view for operators, who get themselves as the second argument. Http404 to everybody else."""
 
@@ -80,6 +81,7 @@ def operations(request: HttpRequest, user: User) -> HttpResponse:
 
 @require_POST
 @for_operator
+@confirmed
 def stop(request: HttpRequest, user: User, run_id: uuid.UUID) -> HttpResponse:
     """Cancels a run of whatever team; its audit log says who did."""
     run_cancel(run=get_object_or_404(Run, pk=run_id), user=user)
@@ -100,6 +102,7 @@ def prices(request: HttpRequest, user: User, refresh_id: uuid.UUID) -> HttpRespo
 
 @require_POST
 @for_operator
+@confirmed
 def decide(request: HttpRequest, user: User, refresh_id: uuid.UUID) -> HttpResponse:
     """Approves a waiting list, with what needs a look or without, or turns it down."""
     row = get_object_or_404(PriceRefresh.objects.defer("document"), pk=refresh_id)
@@ -120,6 +123,7 @@ def decide(request: HttpRequest, user: User, refresh_id: uuid.UUID) -> HttpRespo
 
 @require_POST
 @for_operator
+@confirmed
 def limits(request: HttpRequest, user: User, team_id: uuid.UUID) -> HttpResponse:
     """Sets a team's own limits."""
     team = get_object_or_404(Team, pk=team_id)

@@ -229,3 +229,12 @@ def test_what_is_logged_of_signing_in_names_nobody(
     assert kinds == ["sign-in failed", "signed in", "signed out"]
     assert user.email not in caplog.text
     assert PASSWORD not in caplog.text
+
+
+def test_an_operator_is_asked_before_something_changes_for_all_teams(user: User, client: Client, clock: Any) -> None:
+    User.objects.filter(pk=user.pk).update(is_staff=True)
+    client.force_login(user)
+    path = f"/operations/teams/{team_of(user).pk}/limits/"
+    assert client.post(path, {"open_runs": "5"}).status_code == 302
+    clock(16)
+    assert "Is it you?" in client.post(path, {"open_runs": "6"}).content.decode()
