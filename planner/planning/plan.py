@@ -19,6 +19,7 @@ from planner.planning.money.operation import billing_row, billing_sentence, oper
 from planner.planning.money.sensitivity import Base, sensitivity
 from planner.planning.money.tokens import monthly_tokens
 from planner.planning.progress import OnProgress, Teller
+from planner.planning.report.classes import class_rows
 from planner.planning.report.confirmation import confirmation_section, router_row
 from planner.planning.report.estimate_rows import unsimulated_row
 from planner.planning.report.frontier import frontier_rows, knob_rows
@@ -225,7 +226,9 @@ def _confirmed(
 
 def _common(job: Job, hosted: Sequence[Hosted], answers: Sequence[Answer], chosen: str | None) -> dict[str, Any]:
     rows = [_row(job, answer) for answer in answers]
-    return {
+    best = next((answer.candidate for answer in answers if answer.candidate.id == chosen), None)
+    classes = class_rows(job, hosted, best)
+    return ({"classes": classes} if classes else {}) | {
         "schema_version": SCHEMA_VERSION,
         "name": job.scenario.name,
         "candidates": rows,

@@ -109,8 +109,13 @@ _TAKEN: tuple[tuple[str, str, str, bool | None, Callable[[Report], Any]], ...] =
 
 
 def _targets(reports: Sequence[Report | None]) -> list[tuple[str, int | None]]:
-    found = {(row["metric"], row["percentile"]) for report in reports if report for row in report.get("slo") or ()}
+    found = {(row["metric"], row["percentile"]) for report in reports for row in _of_all(report)}
     return sorted(found, key=lambda key: (METRICS.index(key[0]) if key[0] in METRICS else 9, key[1] or 0))
+
+
+def _of_all(report: Report | None) -> Sequence[Mapping[str, Any]]:
+    """Targets of all requests; those of a class have nothing to stand beside."""
+    return [row for row in (report or {}).get("slo") or () if not row.get("traffic_class")]
 
 
 def _target(reports: Sequence[Report | None], metric: str, percentile: int | None) -> Result:
@@ -122,8 +127,7 @@ def _target(reports: Sequence[Report | None], metric: str, percentile: int | Non
 
 
 def _predicted(report: Report | None, metric: str, percentile: int | None) -> Any:
-    rows = report.get("slo") or () if report else ()
-    row = next((r for r in rows if (r["metric"], r["percentile"]) == (metric, percentile)), None)
+    row = next((r for r in _of_all(report) if (r["metric"], r["percentile"]) == (metric, percentile)), None)
     if row is None or row["predicted"] is None:
         return None
     return {"low": row["low"], "mid": row["predicted"], "high": row["high"], "target": row["target"], "met": row["met"]}

@@ -62,9 +62,10 @@ def layout(candidate: Mapping[str, Any]) -> str:
 
 
 def metric(row: Mapping[str, Any]) -> str:
-    """ "TTFT p95"; goodput has no percentile."""
+    """ "TTFT p95"; goodput has no percentile. A target of a class of requests names it."""
     name = METRICS.get(row["metric"], row["metric"])
-    return name if row.get("percentile") is None else f"{name} p{row['percentile']}"
+    name = name if row.get("percentile") is None else f"{name} p{row['percentile']}"
+    return f"{name}, {row['traffic_class']}" if row.get("traffic_class") else name
 
 
 def reason(code: str) -> str:

@@ -78,7 +78,7 @@ def _candidate(row: Mapping[str, Any]) -> Row:
         "monthly_cost_usd": month.get("mid"),
         "monthly_cost_high_usd": month.get("high"),
         "coverage": coverage.get("state"),
-        **{_slo_column(item): item["predicted"] for item in row["slo"]},
+        **{_slo_column(item): item["predicted"] for item in row["slo"] if not item.get("traffic_class")},
     }
     return {name: flat[name] if name in flat else row.get(name) for name in _CANDIDATE}
 

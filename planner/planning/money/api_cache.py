@@ -73,10 +73,25 @@ def _kept(scenario: Scenario, load: Load, rule: CachingRule | None, price: ApiPr
     if rule is None:
         return Kept(kept, np.zeros_like(kept), False, ASSUMED)
     lifetime_s = rule.long_lifetime_s if for_an_hour and rule.long_lifetime_s else rule.lifetime_s
-    found = found_ratio(load.week_rps.tolist(), groups=mix.prefix_groups, lifetime_s=lifetime_s)
-    finds = _evenly(len(kept), found)
+    finds, found = _finders(load, lifetime_s, len(kept))
     written = np.where(finds, 0, kept) if writes else np.zeros_like(kept)
     return Kept(np.where(finds, kept, 0), written, for_an_hour, _note(rule, found, lifetime_s, writes=writes))
+
+
+def _finders(load: Load, lifetime_s: float, count: int) -> tuple[np.ndarray, float]:
+    """Which requests of the sample find their prefix, and their share; of classes each by its own rate and prefixes."""
+    mix, rates = load.mix, load.week_rps
+    if mix.class_of is None:
+        found = found_ratio(rates.tolist(), groups=mix.prefix_groups, lifetime_s=lifetime_s)
+        return _evenly(count, found), found
+    finds = np.zeros(count, dtype=bool)
+    for place, own in enumerate(mix.classes):
+        inside = mix.class_of == place
+        rate = (rates * own.share_ratio).tolist()
+        found = found_ratio(rate, groups=own.prefix_groups, lifetime_s=lifetime_s)
+        finds[inside] = _evenly(int(inside.sum()), found)
+    shares = mix.reused_tokens > 0
+    return finds, float(finds[shares].mean())
 
 
 def _of_whole_steps(reused: IntArray, rule: CachingRule) -> IntArray:

@@ -143,6 +143,22 @@ def live_bill(
     return bill_of(price, _parts(price, traffic, hour_cards(price, load, scenario.api.utc_offset_hours)))
 
 
+def class_bills_usd(scenario: Scenario, load: Load, api: Hosted) -> list[Fraction]:
+    """What each class of requests costs at an API, before a monthly minimum; without requests that have a deadline."""
+    of, requests = load.mix.class_of, monthly_tokens(load, scenario.billing.hours_per_month).requests
+    assert of is not None
+    found = []
+    for place in range(len(load.mix.classes)):
+        inside = of == place
+        part = replace(load, mix=load.mix.of_class(place))
+        kept = replace(
+            api.kept, read_tokens=api.kept.read_tokens[inside], written_tokens=api.kept.written_tokens[inside]
+        )
+        own = requests * int(inside.sum()) / len(of)
+        found.append(exact(live_bill(scenario, part, own, api.price, kept).exact_usd_per_month))
+    return found
+
+
 def _parts(price: ApiPrice, traffic: ApiTraffic, hours: Sequence[HourCard]) -> list[BillPart]:
     if not hours:
         return [BillPart(price.standard, traffic)]

@@ -76,6 +76,7 @@ def _slo(run: Run) -> list[dict[str, Any]]:
         {
             "metric": item.target.metric,
             "percentile": item.target.percentile,
+            **({"traffic_class": item.target.class_name} if item.target.class_name else {}),
             "unit": item.target.unit,
             "target": item.target.limit,
             "predicted": item.predicted,

@@ -20,7 +20,8 @@ SGLANG_KV = {"fp8": "fp8_e4m3"}
 
 def engine_settings(scenario: Scenario, deployment: Deployment) -> dict[str, Any]:
     """The knobs of the deployment under the engine's own names."""
-    return {
+    ordered = {"scheduling_policy": "priority"} if by_priority(scenario) else {}
+    return ordered | {
         "name": deployment.profile.name,
         "version": deployment.profile.version,
         "tensor_parallel_size": deployment.parallelism.tp,
@@ -38,6 +39,11 @@ def engine_settings(scenario: Scenario, deployment: Deployment) -> dict[str, Any
         "enable_prefix_caching": deployment.enable_prefix_caching,
         "enable_chunked_prefill": deployment.enable_chunked_prefill,
     }
+
+
+def by_priority(scenario: Scenario) -> bool:
+    """Whether classes of requests differ in priority; each request then has to say its own."""
+    return len({each.priority for each in scenario.traffic.classes}) > 1
 
 
 def engine_commands(scenario: Scenario, deployment: Deployment) -> dict[str, str]:
@@ -89,6 +95,8 @@ def _vllm(scenario: Scenario, deployment: Deployment) -> str:
         "--block-size", str(deployment.block_size),
         "--enable-prefix-caching" if deployment.enable_prefix_caching else "--no-enable-prefix-caching",
     ]  # fmt: skip
+    if by_priority(scenario):
+        words += ["--scheduling-policy", "priority"]
     if not deployment.enable_chunked_prefill:
         words.append("--no-enable-chunked-prefill")
     if deployment.model.vision:

@@ -19,7 +19,7 @@ from planner.planning.search.capacity import Run, logged_lanes, run_at, stream_c
 from planner.planning.search.closed_form import closed_form
 from planner.planning.search.intervals import Sized
 from planner.planning.search.replica import Replica
-from planner.planning.search.targets import WARM_UP_RATIO, Latencies, latencies, percentile
+from planner.planning.search.targets import WARM_UP_RATIO, Latencies, Target, latencies, percentile
 from planner.planning.traffic.load import Load
 from planner.planning.uncertainty.slo_probability import quick_probability
 from simulator import EventLog, summarise
@@ -123,6 +123,7 @@ def slo_rows(size: Sized) -> list[dict[str, Any]]:
             {
                 "metric": item.target.metric,
                 "percentile": item.target.percentile,
+                **_of_class(item.target),
                 "unit": item.target.unit,
                 "target": item.target.limit,
                 "predicted": item.predicted,
@@ -133,6 +134,11 @@ def slo_rows(size: Sized) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _of_class(target: Target) -> dict[str, str]:
+    """The class that a target is of; nothing for one of all requests."""
+    return {"traffic_class": target.class_name} if target.class_name else {}
 
 
 def _end(run: Run, index: int) -> float | None:

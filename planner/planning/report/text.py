@@ -61,6 +61,7 @@ def _targets(report: Report) -> Iterator[str]:
     rows = [("target", "limit", "predicted", "range", "met", "samples")]
     for row in report["slo"]:
         name = row["metric"].upper() + (f" p{row['percentile']}" if row["percentile"] else "")
+        name += f" of {row['traffic_class']}" if row.get("traffic_class") else ""
         span = f"{_number(row['low'])} to {_number(row['high'])}" if row["low"] is not None else ""
         unit = "ms" if row["unit"] == "ms" else ""
         cells = (name, f"{_number(row['target'])} {unit}", f"{_number(row['predicted'])} {unit}", span)

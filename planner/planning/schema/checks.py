@@ -38,10 +38,13 @@ def cross_field_errors(data: dict[str, Any]) -> list[FieldError]:
     return out
 
 
-def part(data: Any, *path: str) -> Any:
+def part(data: Any, *path: str | int) -> Any:
     """The value at a path, or None where the document does not go there."""
     for step in path:
-        data = data.get(step) if isinstance(data, dict) else None
+        if isinstance(step, int):
+            data = data[step] if isinstance(data, list | tuple) and step < len(data) else None
+        else:
+            data = data.get(step) if isinstance(data, dict) else None
     return data
 
 
@@ -81,21 +84,51 @@ def _one_source(data: dict[str, Any]) -> Found:
             yield FieldError(
                 "conflict", pointer("traffic", key), "", "absent with a trace", f"The trace already has {key}."
             )
-        if sources and "trace" not in sources and traffic.get(key) is None:
+        if sources and "trace" not in sources and traffic.get(key) is None and not traffic.get("classes"):
             yield FieldError("missing", pointer("traffic", key), "", "required without a trace", f"{key} is required.")
 
 
 def _lengths(data: dict[str, Any]) -> Found:
-    for key in ("prompt_tokens", "output_tokens"):
-        spec = part(data, "traffic", key)
-        here = ("traffic", key)
-        if part(spec, "kind") == "lognormal":
-            yield from _lognormal(spec, here)
-        if part(spec, "kind") == "empirical":
-            yield from _empirical(spec, here)
+    for place in _kinds_of_requests(data):
+        for key in ("prompt_tokens", "output_tokens"):
+            spec, here = part(data, *place, key), (*place, key)
+            if part(spec, "kind") == "lognormal":
+                yield from _lognormal(spec, here)
+            if part(spec, "kind") == "empirical":
+                yield from _empirical(spec, here)
 
 
-def _lognormal(spec: dict[str, Any], here: tuple[str, ...]) -> Found:
+def _classes(data: dict[str, Any]) -> Found:
+    """Classes stand in place of the lengths of all, have names of their own, and together are everything."""
+    classes = part(data, "traffic", "classes")
+    if not isinstance(classes, list | tuple) or not classes:
+        return
+    for key in ("prompt_tokens", "output_tokens", "prefix", "trace"):
+        given = part(data, "traffic", key)
+        if given is not None and part(given, "kind") != "none":
+            yield FieldError(
+                "conflict", pointer("traffic", key), "", "absent with classes", f"The classes already say {key}."
+            )
+    shares = [number(part(each, "share_ratio")) for each in classes]
+    total = sum(share for share in shares if share is not None)
+    if None not in shares and abs(total - 1) > 1e-6:
+        detail = f"The shares of the classes add up to {total:.6g}; together they are all requests."
+        yield FieldError("out_of_range", "/traffic/classes", f"{total:.6g}", "shares that add up to 1", detail)
+    names = [part(each, "name") for each in classes]
+    for place, name in enumerate(names):
+        if isinstance(name, str) and name in names[:place]:
+            here = pointer("traffic", "classes", place, "name")
+            yield FieldError("repeated", here, show(name), "another name", "Two classes cannot have the same name.")
+
+
+def _kinds_of_requests(data: dict[str, Any]) -> list[tuple[str | int, ...]]:
+    """Where lengths and prefixes stand: those of all requests, and of each class."""
+    classes = part(data, "traffic", "classes")
+    count = len(classes) if isinstance(classes, list | tuple) else 0
+    return [("traffic",), *(("traffic", "classes", place) for place in range(count))]
+
+
+def _lognormal(spec: dict[str, Any], here: tuple[str | int, ...]) -> Found:
     given = [name for name in ("p95", "p50") if spec.get(name) is not None]
     if len(given) != 1:
         yield FieldError(
@@ -120,7 +153,7 @@ def _lognormal(spec: dict[str, Any], here: tuple[str, ...]) -> Found:
         )  # fmt: skip
 
 
-def _empirical(spec: dict[str, Any], here: tuple[str, ...]) -> Found:
+def _empirical(spec: dict[str, Any], here: tuple[str | int, ...]) -> Found:
     given = [name for name in ("values", "quantiles") if spec.get(name) is not None]
     if len(given) != 1:
         yield FieldError(
@@ -161,16 +194,21 @@ def shortest(spec: Any) -> float | None:
 
 
 def _prefix(data: dict[str, Any]) -> Found:
-    prefix = part(data, "traffic", "prefix")
+    for place in _kinds_of_requests(data):
+        yield from _prefix_at(data, place)
+
+
+def _prefix_at(data: dict[str, Any], place: tuple[str | int, ...]) -> Found:
+    prefix = part(data, *place, "prefix")
     tokens = number(part(prefix, "tokens"))
     if part(prefix, "kind") != "shared" or tokens is None:
         return
-    here = "/traffic/prefix/tokens"
+    here = pointer(*place, "prefix", "tokens")
     if part(data, "traffic", "trace") is not None:
         detail = "A shared prefix with a trace is not offered yet: the trace does not say which prompts share it."
         yield FieldError("not_offered_yet", "/traffic/prefix", "shared", "none", detail)
         return
-    spec = part(data, "traffic", "prompt_tokens")
+    spec = part(data, *place, "prompt_tokens")
     least = shortest(spec)
     if least is not None and tokens >= least:
         yield FieldError(
@@ -203,38 +241,63 @@ def _serving(data: dict[str, Any]) -> Found:
 
 
 def _slo(data: dict[str, Any]) -> Found:
-    slo = data.get("slo")
-    if not isinstance(slo, dict):
-        return
+    slos = [part(data, *place, "slo") for place in _kinds_of_requests(data)[1:]]
+    if isinstance(data.get("slo"), dict):
+        yield from _slo_at(data["slo"], ("slo",), may_be_empty=any(isinstance(slo, dict) for slo in slos))
+    for place, slo in enumerate(slos):
+        here = ("traffic", "classes", place, "slo")
+        if not isinstance(slo, dict):
+            continue
+        yield from _slo_at(slo, here)
+        for name, metric, _ in PERCENTILE_FIELDS:
+            if metric == "itl" and slo.get(name) is not None:
+                detail = "Gaps between tokens are counted for the fleet, not by class; take TPOT."
+                yield FieldError("not_offered_yet", pointer(*here, name), show(slo[name]), "tpot_*", detail)
+
+
+def _slo_at(slo: dict[str, Any], here: tuple[str | int, ...], *, may_be_empty: bool = False) -> Found:
     targets = [name for name, _, _ in PERCENTILE_FIELDS if slo.get(name) is not None]
     if slo.get("window") == "month":
         yield FieldError(
             "not_offered_yet",
-            "/slo/window",
+            pointer(*here, "window"),
             "month",
             "peak",
             "Targets over the month are not offered yet; judge the peak hour.",
         )
     if slo.get("goodput") is not None and slo.get("goodput_min_ratio") is not None:
         yield FieldError(
-            "conflict", "/slo/goodput_min_ratio", "", "goodput or goodput_min_ratio", "Goodput is given twice."
+            "conflict",
+            pointer(*here, "goodput_min_ratio"),
+            "",
+            "goodput or goodput_min_ratio",
+            "Goodput is given twice.",
         )
     if slo.get("goodput_min_ratio") is not None and not targets:
         yield FieldError(
             "missing",
-            "/slo",
+            pointer(*here),
             "",
             "a percentile target",
             "goodput_min_ratio takes the percentile targets as thresholds; there is none.",
         )
-    if not targets and slo.get("goodput") is None and slo.get("goodput_min_ratio") is None:
+    given = targets or slo.get("goodput") is not None or slo.get("goodput_min_ratio") is not None
+    if not given and not may_be_empty:
         yield FieldError(
-            "missing", "/slo", "", "at least one target, such as ttft_p95_ms", "An SLO needs at least one target."
+            "missing",
+            pointer(*here),
+            "",
+            "at least one target, such as ttft_p95_ms",
+            "An SLO needs at least one target.",
         )
     goodput = slo.get("goodput")
     if isinstance(goodput, dict) and all(goodput.get(name) is None for name in ("ttft_ms", "tpot_ms", "e2e_ms")):
         yield FieldError(
-            "missing", "/slo/goodput", "", "ttft_ms, tpot_ms or e2e_ms", "Goodput needs at least one threshold."
+            "missing",
+            pointer(*here, "goodput"),
+            "",
+            "ttft_ms, tpot_ms or e2e_ms",
+            "Goodput needs at least one threshold.",
         )
 
 
@@ -359,6 +422,7 @@ CHECKS: tuple[Callable[[dict[str, Any]], Found], ...] = (
     _users,
     _trace_source,
     _shape,
+    _classes,
     _lengths,
     _prefix,
     _batch,

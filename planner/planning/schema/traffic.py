@@ -8,6 +8,7 @@ from pydantic import Field
 
 from planner.planning.schema.fields import Loose, Part, Range, RateRps, Ratio, ShortText, Tokens
 from planner.planning.schema.lengths import Lengths
+from planner.planning.schema.slo import Slo
 
 MAX_TRACE_ROWS = 200_000
 MAX_TRACE_CHARACTERS = 8_000_000
@@ -150,8 +151,22 @@ class Batch(Part):
     )
 
 
+class TrafficClass(Part):
+    """Some of the requests: with lengths, priority and targets of their own, on the same fleet."""
+
+    name: ShortText = Field(description="Shown beside its targets and its bill.")
+    share_ratio: Ratio = Field(description="Share of all requests; those of the classes add up to 1.")
+    prompt_tokens: Lengths = Field(description="Tokens of a whole prompt, template and shared prefix included.")
+    output_tokens: Lengths = Field(description="Tokens generated per request, reasoning included.")
+    prefix: Prefix = Field(NoPrefix(kind="none"), description="What prompts of this class have in common.")
+    priority: Annotated[int, Range(0, 255, "")] = Field(
+        0, description="Lower ones are let in first where classes differ (0 most urgent)."
+    )
+    slo: Slo | None = Field(None, description="Targets of this class, judged over its requests alone.")
+
+
 class Traffic(Part):
-    """One class of requests. Exactly one of arrival, trace and users."""
+    """What arrives. Exactly one of arrival, trace and users; lengths for all, or classes with their own."""
 
     arrival: Arrival | None = Field(None, description="Arrivals by rate.")
     trace: Trace | None = Field(None, description="Arrivals and lengths from a record.")
@@ -162,4 +177,7 @@ class Traffic(Part):
     )
     output_tokens: Lengths | None = Field(None, description="Tokens generated per request, reasoning included.")
     prefix: Prefix = Field(NoPrefix(kind="none"), description="What prompts have in common.")
+    classes: Annotated[tuple[TrafficClass, ...], Field(max_length=8), Loose] = Field(
+        (), description="Kinds of requests that share the fleet, in place of prompt_tokens, output_tokens and prefix."
+    )
     batch: Batch | None = Field(None, description="Requests that may wait, beside those with latency targets.")

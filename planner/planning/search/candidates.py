@@ -29,7 +29,7 @@ from planner.planning.search.pools import find_pools
 from planner.planning.search.precisions import Precision, precisions_of
 from planner.planning.search.replica import Replica, Tick, make_replica
 from planner.planning.search.routing import routed
-from planner.planning.search.targets import Targets, slo_targets
+from planner.planning.search.targets import Targets, all_targets
 from planner.planning.traffic.load import Load, scenario_load
 from simulator import SimulatorError
 
@@ -109,7 +109,9 @@ def make_job(scenario: Scenario, tick: Tick) -> Job:
     """What a scenario asks, resolved: model, engine, load and targets."""
     model = resolve_model(scenario.model)
     load = scenario_load(scenario, scenario.engine.max_model_len or model.max_context_tokens)
-    return Job(scenario, model, resolve_profile(scenario), load, slo_targets(scenario.slo), tick)
+    return Job(
+        scenario, model, resolve_profile(scenario), load, all_targets(scenario.slo, scenario.traffic.classes), tick
+    )
 
 
 @dataclass(frozen=True, slots=True)

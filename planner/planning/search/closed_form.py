@@ -59,11 +59,13 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Requests of the mix, spread evenly over it: prompt, tokens of it found in the prefix cache, output."""
+    """Requests of the mix, spread evenly over it: prompt, tokens of it found in the prefix cache, output; the class of
+    each where there are several."""
 
     prompt: FloatArray
     cached: FloatArray
     output: FloatArray
+    class_of: npt.NDArray[np.int64] | None = None
 
     @cached_property
     def computed(self) -> FloatArray:
@@ -93,9 +95,13 @@ def sample_of(replica: Replica, load: Load, count: int = LONE_REQUESTS) -> Sampl
     places = ((np.arange(count) + 0.5) * len(load.mix.prompt_tokens) / count).astype(np.int64)
     prompt = load.mix.prompt_tokens[places].astype(np.float64)
     block = replica.config.block_size
-    shared = cached_tokens(replica.config, load.mix)
+    of = load.mix.class_of
+    shared: float | FloatArray = cached_tokens(replica.config, load.mix)
+    if of is not None and shared:
+        shared = load.mix.reused_tokens[places].astype(np.float64)
     cached = np.minimum(shared // block, np.maximum(prompt - 1, 0) // block) * block
-    return Sample(prompt, cached, load.mix.output_tokens[places].astype(np.float64))
+    output = load.mix.output_tokens[places].astype(np.float64)
+    return Sample(prompt, cached, output, None if of is None else of[places])
 
 
 def lone_latencies(replica: Replica, sample: Sample) -> Latencies:
@@ -122,10 +128,12 @@ def lone_latencies(replica: Replica, sample: Sample) -> Latencies:
     gaps = sample.output - 1
     decode_ps = gaps * float(step.tokens_ps[1] + step.seats_ps[1])
     decode_ps += float(step.context_ps[1]) * (gaps * sample.prompt + gaps * (gaps - 1) / 2)
-    return _latencies(ttft_ps * MS_PER_PS, decode_ps * MS_PER_PS, gaps)
+    return _latencies(ttft_ps * MS_PER_PS, decode_ps * MS_PER_PS, gaps, sample.class_of)
 
 
-def _latencies(ttft_ms: FloatArray, decode_ms: FloatArray, gaps: FloatArray) -> Latencies:
+def _latencies(
+    ttft_ms: FloatArray, decode_ms: FloatArray, gaps: FloatArray, class_of: npt.NDArray[np.int64] | None
+) -> Latencies:
     """Gaps between tokens count with the mean of their request."""
     several = gaps > 0
     tpot_ms = np.where(several, decode_ms / np.maximum(gaps, 1), np.nan)
@@ -135,6 +143,7 @@ def _latencies(ttft_ms: FloatArray, decode_ms: FloatArray, gaps: FloatArray) -> 
         e2e_ms=ttft_ms + decode_ms,
         itl_ms=tpot_ms[several],
         itl_count=gaps[several].astype(np.int64),
+        class_of=class_of,
     )
 
 
@@ -232,7 +241,7 @@ def steady_at(form: Form, rate_rps: float) -> Steady | None:
     seen_ps = _seen_late_ratio(form, concurrency) * step_ps
     outside_ps = _outside_ps(form)
     ttft_ps = outside_ps + arrive_ps + seen_ps + waits_ps + budget.steps_ps(form.sample)
-    latencies = _latencies(ttft_ps * MS_PER_PS, gaps * decode_step_ps * MS_PER_PS, gaps)
+    latencies = _latencies(ttft_ps * MS_PER_PS, gaps * decode_step_ps * MS_PER_PS, gaps, form.sample.class_of)
     step_ms = float(np.interp(concurrency, form.seats, form.step_ps)) * MS_PER_PS
     return Steady(rate_rps, concurrency, step_ms, wait_ps * MS_PER_PS, latencies)
 

@@ -60,8 +60,9 @@ def engine_reason(error: Exception, deployment: Deployment) -> Reason:
 def tpot_floor_reason(deployment: Deployment, load: Load, targets: Targets) -> Reason | None:
     """Each decode step reads all weights once: bytes over bandwidth is a floor that no load changes. The context is
     that of the request which stands at the target's percentile."""
-    contexts = load.mix.decode_context_tokens
     for target in targets.all:
+        mix = load.mix if target.traffic_class is None else load.mix.of_class(target.traffic_class)
+        contexts = mix.decode_context_tokens
         if target.metric != "tpot" or target.percentile is None or not len(contexts):
             continue
         context_tokens = nearest_rank(contexts, target.percentile)

@@ -13,9 +13,10 @@ from costmodel.memory.plan import MemoryPlan
 from costmodel.steptime import StepTimeTables
 from planner.planning.scheduling import scheduling_fields
 from planner.planning.search.apart import Apart, apart_rates
+from planner.planning.search.classed import with_classes
 from planner.planning.search.room import cached_tokens, sequences_in_pool
 from planner.planning.step_times import scaled, simulator_step_time
-from planner.planning.traffic.load import Load, Mix
+from planner.planning.traffic.load import Load, Mix, classed_workload
 from planner.planning.traffic.replay import fitting_blocks
 from simulator import EngineConfig, EventLog, Fleet, Pool, StepTime, Workload, simulate, simulate_fleet
 from simulator.fleet import Router
@@ -74,7 +75,9 @@ class Replica:
 
         if self.apart is not None:
             return self.run_fleet(stream, self.least, router=self.router, until_ps=until_ps)
-        return simulate(self.config, self.step_time, self._fitting(stream), until_ps=until_ps, on_progress=on_progress)
+        stream = self._fitting(stream)
+        log = simulate(self.config, self.step_time, stream, until_ps=until_ps, on_progress=on_progress)
+        return with_classes(log, stream)
 
     def run_fleet(
         self, stream: Workload, replicas: int, *, router: Router = "round_robin", until_ps: int | None = None
@@ -87,7 +90,8 @@ class Replica:
 
         transfer = None if self.apart is None else self.apart.transfer
         fleet = Fleet(self.pools(replicas), router=router, transfer=transfer)
-        return simulate_fleet(fleet, self._fitting(stream), until_ps=until_ps, on_progress=on_progress)
+        log = simulate_fleet(fleet, self._fitting(stream), until_ps=until_ps, on_progress=on_progress)
+        return with_classes(log, stream)
 
     def pools(self, replicas: int) -> tuple[Pool, ...]:
         """So many replicas as the simulator's pools: one, or one for prompts and one for outputs."""
@@ -114,7 +118,8 @@ def make_replica(deployment: Deployment, memory: MemoryPlan, tables: StepTimeTab
 
     The prefix cache is simulated also where prompts share nothing: a preempted request finds its own blocks again,
     without which long prompts in a small pool are computed over and over, and a load that the engine carries would
-    look like a growing queue. Blocks below 16 tokens are simulated as 16, which wastes at most 15 tokens a sequence.
+    look like a growing queue. With priorities steps are not scheduled ahead (a step of TTFT; the fast simulator knows
+    both only apart). Blocks below 16 tokens are simulated as 16, which wastes at most 15 tokens a sequence.
     """
     block_size = max(deployment.block_size, LEAST_BLOCK_TOKENS)
     config = EngineConfig(
@@ -125,10 +130,13 @@ def make_replica(deployment: Deployment, memory: MemoryPlan, tables: StepTimeTab
         block_size=block_size,
         enable_chunked_prefill=deployment.enable_chunked_prefill,
         enable_prefix_caching=deployment.enable_prefix_caching,
-        **scheduling_fields(deployment),
+        order="priority" if mix.by_priority else "fcfs",
+        **(scheduling_fields(deployment) | ({"overlap_scheduling": False} if mix.by_priority else {})),
     )
-    spread = deployment.parallelism
-    return Replica(config, simulator_step_time(tables), tick, spread.pp * spread.dp)
+    spread, step_time = deployment.parallelism, simulator_step_time(tables)
+    if mix.by_priority and step_time.window_tokens > 0:
+        raise ValueError("priorities of classes are not simulated for models with sliding windows")
+    return Replica(config, step_time, tick, spread.pp * spread.dp)
 
 
 def _pool_tokens(memory: MemoryPlan, mix: Mix) -> int:
@@ -222,6 +230,8 @@ def lone_stream(load: Load, count: int = LONE_REQUESTS) -> Workload:
     mix = load.mix
     places = ((np.arange(count) + 0.5) * len(mix.prompt_tokens) / count).astype(np.int64)
     prompt = mix.prompt_tokens[places]
+    if mix.class_of is not None:
+        return classed_workload(mix, np.arange(count, dtype=np.int64) * LONE_GAP_PS, places, None)
     if mix.recorded is not None:
         prompt = np.maximum(1, prompt - mix.reused_tokens[places])
     return Workload(

@@ -40,7 +40,7 @@ class _Question:
     gap_shape: float
     seed: int
     targets: tuple[Target, ...]
-    goodput_limits_ms: tuple[tuple[str, float], ...]
+    goodput_limits_ms: tuple[tuple[tuple[str, float], ...], ...]
     job: Job = field(compare=False)
     replica: Replica = field(compare=False)
 
@@ -48,7 +48,8 @@ class _Question:
 def replica_rates(job: Job, deployment: Deployment, replica: Replica) -> ReplicaRates:
     """The closed form of this replica under the job's traffic and targets."""
     load, targets = job.load, job.targets
-    limits = tuple(sorted(targets.goodput_limits_ms.items()))
+    every = (targets.goodput_limits_ms, *targets.class_limits_ms)
+    limits = tuple(tuple(sorted(each.items())) for each in every)
     asked = _Question(deployment, load.mix, load.gap_shape, load.seed, targets.all, limits, job, replica)
     return _computed(asked) if load.is_trace else _kept(asked)
 

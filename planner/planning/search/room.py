@@ -15,7 +15,7 @@ def sequences_in_pool(config: EngineConfig, mix: Mix) -> float:
     """Sequences of the mean context that the pool holds; those of a group share their prefix where it is cached."""
     pool, each = config.num_blocks * config.block_size, mix.context_tokens_mean + config.block_size / 2
     apart = pool / each
-    shared = float(mix.prefix_groups * mix.prefix_tokens if config.enable_prefix_caching else 0)
-    if not shared or apart <= mix.prefix_groups:
+    shared = float(mix.shared_tokens if config.enable_prefix_caching else 0)
+    if not shared or apart <= mix.groups:
         return apart
-    return (pool - shared) / (each - mix.prefix_tokens)
+    return (pool - shared) / (each - (mix.cached_tokens_mean(pool) if mix.classes else mix.prefix_tokens))

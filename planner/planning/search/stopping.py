@@ -35,11 +35,12 @@ def _allowed(target: Target) -> float:
 
 def _missed(target: Target, targets: Targets, lane: Latencies) -> FloatArray:
     """1 for a request beyond the target, 0 within; those that have no value of it are left out."""
+    lane = lane.asked_by(target)
     if target.percentile is not None:
         values = lane.of(target.metric)
         return np.asarray(values[~np.isnan(values)] > target.limit, np.float64)
     missed = np.zeros(len(lane.ttft_ms), dtype=bool)
-    for metric, limit in targets.goodput_limits_ms.items():
+    for metric, limit in targets.limits_of(target).items():
         missed |= lane.of(metric) > limit
     return missed.astype(np.float64)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from planner.planning.schema.slo import PERCENTILE_FIELDS, Slo
+from planner.planning.schema.traffic import TrafficClass
+from planner.planning.search.classed import classes_of
 from simulator import EventLog
 from simulator.metrics import e2e_ms, tpot_ms, ttft_ms
 from simulator.records import FINISHED, ITL_SLICES
@@ -23,11 +25,14 @@ COOL_DOWN_RATIO = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One target: at most `limit` ms at a percentile; for goodput (percentile None) at least `limit` of requests."""
+    """One target: at most `limit` ms at a percentile; for goodput (percentile None) at least `limit` of requests.
+    traffic_class: its place where it is of one class of requests, whose name is class_name."""
 
     metric: str
     percentile: int | None
     limit: float
+    traffic_class: int | None = None
+    class_name: str = ""
 
     @property
     def unit(self) -> str:
@@ -35,7 +40,8 @@ class Target:
 
     @property
     def label(self) -> str:
-        return "goodput" if self.percentile is None else f"{self.metric.upper()} p{self.percentile}"
+        label = "goodput" if self.percentile is None else f"{self.metric.upper()} p{self.percentile}"
+        return f"{label} of {self.class_name}" if self.class_name else label
 
     def met_by(self, value: float) -> bool:
         return value >= self.limit if self.metric == "goodput" else value <= self.limit
@@ -48,10 +54,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """All targets, and the thresholds (ms) that a request must meet at once to count for goodput."""
+    """All targets, and the thresholds (ms) that a request must meet at once to count for goodput; class_limits_ms:
+    those of each class of requests."""
 
     all: tuple[Target, ...]
     goodput_limits_ms: dict[str, float]
+    class_limits_ms: tuple[dict[str, float], ...] = ()
+
+    def limits_of(self, target: Target) -> dict[str, float]:
+        """Thresholds of a goodput target."""
+        return self.goodput_limits_ms if target.traffic_class is None else self.class_limits_ms[target.traffic_class]
 
     def tightest_ms(self, metric: str) -> tuple[float, int] | None:
         """The lowest limit of a metric and its percentile; None without a target."""
@@ -68,6 +80,20 @@ class Targets:
     def top_percentile(self) -> int:
         percentiles = [t.percentile for t in self.all if t.percentile is not None]
         return max(percentiles, default=95)
+
+
+def all_targets(slo: Slo, classes: Sequence[TrafficClass]) -> Targets:
+    """Those of all requests, then those of each class."""
+    whole = slo_targets(slo)
+    if not classes:
+        return whole
+    own = [Targets((), {}) if each.slo is None else slo_targets(each.slo) for each in classes]
+    named = [
+        replace(target, traffic_class=place, class_name=classes[place].name)
+        for place, targets in enumerate(own)
+        for target in targets.all
+    ]
+    return Targets((*whole.all, *named), whole.goodput_limits_ms, tuple(each.goodput_limits_ms for each in own))
 
 
 def slo_targets(slo: Slo) -> Targets:
@@ -92,13 +118,15 @@ def slo_targets(slo: Slo) -> Targets:
 @dataclass(frozen=True, slots=True, eq=False)
 class Latencies:
     """Pooled latencies of some replicas, ms, one per request; infinite for one that never ended, tpot NaN for one
-    token. itl_ms and itl_count: gaps between tokens and how often each occurred."""
+    token. itl_ms and itl_count: gaps between tokens and how often each occurred. class_of: the place of each request's
+    class where there are several."""
 
     ttft_ms: FloatArray
     tpot_ms: FloatArray
     e2e_ms: FloatArray
     itl_ms: FloatArray
     itl_count: npt.NDArray[np.int64]
+    class_of: npt.NDArray[np.int64] | None = None
 
     def of(self, metric: str) -> FloatArray:
         return {"ttft": self.ttft_ms, "tpot": self.tpot_ms, "e2e": self.e2e_ms}[metric]
@@ -106,13 +134,23 @@ class Latencies:
     def only(self, inside: npt.NDArray[np.bool_]) -> Latencies:
         """Some of the requests; gaps between tokens are not known by request and stay out."""
         none = np.zeros(0)
-        return Latencies(self.ttft_ms[inside], self.tpot_ms[inside], self.e2e_ms[inside], none, none.astype(np.int64))
+        of = None if self.class_of is None else self.class_of[inside]
+        return Latencies(
+            self.ttft_ms[inside], self.tpot_ms[inside], self.e2e_ms[inside], none, none.astype(np.int64), of
+        )
+
+    def asked_by(self, target: Target) -> Latencies:
+        """Those of the requests that a target is about."""
+        if target.traffic_class is None:
+            return self
+        assert self.class_of is not None
+        return self.only(self.class_of == target.traffic_class)
 
 
 def latencies(logs: Sequence[EventLog], *, steady: bool) -> Latencies:
     """Pool the requests of several replicas. steady: leave out the first tenth and the last twentieth of each run, in
     which the queue fills and drains; a finite trace is judged whole."""
-    ttft, tpot, e2e, itl, counts = [], [], [], [], []
+    ttft, tpot, e2e, itl, counts, classes = [], [], [], [], [], []
     for log in logs:
         keep = judged_requests(len(log), steady)
         done = log.outcome[keep] == FINISHED
@@ -120,6 +158,8 @@ def latencies(logs: Sequence[EventLog], *, steady: bool) -> Latencies:
         e2e.append(np.where(done, e2e_ms(log)[keep], np.inf))
         tpot.append(np.where(done, tpot_ms(log)[keep], np.inf))
         wanted = log.itl_slice >= (round(WARM_UP_RATIO * ITL_SLICES) if steady else 0)
+        if (of := classes_of(log)) is not None:
+            classes.append(of[keep])
         itl.append(log.itl_upper_ps[wanted] * MS_PER_PS)
         counts.append(log.itl_count[wanted])
     return Latencies(
@@ -128,6 +168,7 @@ def latencies(logs: Sequence[EventLog], *, steady: bool) -> Latencies:
         e2e_ms=np.concatenate(e2e),
         itl_ms=np.concatenate(itl),
         itl_count=np.concatenate(counts),
+        class_of=np.concatenate(classes) if classes else None,
     )
 
 
@@ -160,13 +201,13 @@ class Judged:
 
 def judge(targets: Targets, pooled: Latencies) -> tuple[Judged, ...]:
     """Every target against pooled latencies."""
-    return tuple(_judge(target, targets, pooled) for target in targets.all)
+    return tuple(_judge(target, targets, pooled.asked_by(target)) for target in targets.all)
 
 
 def _judge(target: Target, targets: Targets, pooled: Latencies) -> Judged:
     if target.percentile is None:
         good = np.ones(len(pooled.ttft_ms), dtype=bool)
-        for metric, limit in targets.goodput_limits_ms.items():
+        for metric, limit in targets.limits_of(target).items():
             good &= ~(pooled.of(metric) > limit)
         return Judged(target, float(good.mean()) if len(good) else None, len(good))
     if target.metric == "itl":

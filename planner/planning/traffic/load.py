@@ -11,7 +11,7 @@ import numpy.typing as npt
 from costmodel import token_time_mean_context
 from planner.planning.schema import Scenario
 from planner.planning.schema.lengths import Lengths
-from planner.planning.schema.traffic import Batch, Constant, Gamma, SharedPrefix, Traffic
+from planner.planning.schema.traffic import Batch, Constant, Gamma, Prefix, SharedPrefix, Traffic, TrafficClass
 from planner.planning.schema.traffic import Trace as TraceField
 from planner.planning.traffic.block_cache import cached_ratio
 from planner.planning.traffic.lengths import IntArray, ordered_lengths
@@ -28,12 +28,25 @@ LEAST_STREAM = 500
 USUAL_PEAK_TO_MEAN = {"constant": 1.0, "diurnal": 2.0, "business_hours": 3.0, "working_week": 2.4}
 
 
+@dataclass(frozen=True, slots=True)
+class MixClass:
+    """Kind of requests. first_group: of its prefixes among those of all classes."""
+
+    name: str
+    share_ratio: float
+    priority: int
+    prefix_tokens: int
+    prefix_groups: int
+    first_group: int
+
+
 @dataclass(frozen=True, eq=False)
 class Mix:
     """A sample of the requests: lengths after the cut at max_model_len and max_tokens, in pairs. Means are kept.
 
     prefix_tokens: length of the shared prefix, 0 without; prefix_groups: how many different ones. recorded: a trace's
-    requests with the content that it tells, in place of a shared prefix.
+    requests with the content that it tells, in place of a shared prefix. classes: kinds of requests with prefixes of
+    their own in place of that; class_of: the place in it of each request.
     """
 
     prompt_tokens: IntArray
@@ -42,10 +55,14 @@ class Mix:
     prefix_groups: int
     cut_ratio: float
     recorded: Workload | None = None
+    classes: tuple[MixClass, ...] = ()
+    class_of: IntArray | None = None
 
     @cached_property
     def reused_tokens(self) -> IntArray:
         """Tokens of each prompt that an earlier request had too: its shared prefix, or its recorded beginning."""
+        if self.class_of is not None:
+            return np.array([each.prefix_tokens for each in self.classes], dtype=np.int64)[self.class_of]
         if self.recorded is None:
             return np.full(len(self.prompt_tokens), self.prefix_tokens, dtype=np.int64)
         reused: IntArray = np.minimum(shareable_tokens(self.recorded), self.prompt_tokens)
@@ -54,10 +71,39 @@ class Mix:
     @property
     def shares_prefixes(self) -> bool:
         """Whether prompts have beginnings in common."""
+        if self.class_of is not None:
+            return any(each.prefix_tokens for each in self.classes)
         return bool(self.prefix_tokens) if self.recorded is None else bool(self.reused_tokens.any())
+
+    @property
+    def shared_tokens(self) -> int:
+        """Tokens of all different prefixes together."""
+        if self.classes:
+            return sum(each.prefix_tokens * each.prefix_groups for each in self.classes)
+        return self.prefix_groups * self.prefix_tokens
+
+    @property
+    def by_priority(self) -> bool:
+        """Whether some requests are let in before others."""
+        return len({each.priority for each in self.classes}) > 1
+
+    @property
+    def groups(self) -> int:
+        """Different prefixes."""
+        return sum(each.prefix_groups for each in self.classes) if self.classes else self.prefix_groups
+
+    def of_class(self, place: int) -> Mix:
+        """The requests of one class, as a mix of their own."""
+        assert self.class_of is not None
+        inside, own = self.class_of == place, self.classes[place]
+        return Mix(
+            self.prompt_tokens[inside], self.output_tokens[inside], own.prefix_tokens, own.prefix_groups, self.cut_ratio
+        )
 
     def cached_tokens_mean(self, pool_tokens: int) -> float:
         """Tokens of a prompt, on average, that are found in a prefix cache of so many tokens."""
+        if self.class_of is not None:
+            return float(self.reused_tokens.mean())
         if self.recorded is None:
             return float(self.prefix_tokens)
         return self._found_in(1 << max(1, pool_tokens).bit_length() - 1)
@@ -93,7 +139,8 @@ class Mix:
         prompt = self.prompt_tokens
         if prompt_ratio != 1:
             prompt = np.rint(prompt * prompt_ratio).astype(prompt.dtype)
-            prompt = np.maximum(prompt, self.prefix_tokens + 1)
+            least = self.prefix_tokens if self.class_of is None else self.reused_tokens
+            prompt = np.maximum(prompt, least + 1)
         return replace(self, prompt_tokens=prompt, output_tokens=np.maximum(output, 1))
 
     @cached_property
@@ -179,9 +226,7 @@ def scenario_load(scenario: Scenario, max_model_len: int) -> Load:
     else:
         mean_rps, chain = _mean_rate(traffic)
         peak_rps = mean_rps * peak_to_mean
-        assert traffic.prompt_tokens is not None
-        assert traffic.output_tokens is not None
-        mix = _drawn_mix(traffic.prompt_tokens, traffic.output_tokens, _shared_prefix(traffic), scenario.seed, *limits)
+        mix = _mix_of(traffic, scenario.seed, *limits)
     return Load(
         mean_rps=mean_rps,
         peak_rps=peak_rps,
@@ -199,7 +244,7 @@ def scenario_load(scenario: Scenario, max_model_len: int) -> Load:
 
 def _batch_load(batch: Batch, mix: Mix, max_model_len: int) -> BatchLoad:
     """The mix of the other requests stretched to the means of these; nothing of their prompts is shared."""
-    stretched = replace(mix, prefix_tokens=0, prefix_groups=0, recorded=None).stretched(
+    stretched = replace(mix, prefix_tokens=0, prefix_groups=0, recorded=None, classes=(), class_of=None).stretched(
         prompt_ratio=(batch.prompt_tokens_mean or mix.prompt_tokens_mean) / mix.prompt_tokens_mean,
         output_ratio=(batch.output_tokens_mean or mix.output_tokens_mean) / mix.output_tokens_mean,
     )
@@ -233,7 +278,7 @@ def replica_stream(load: Load, rate_rps: float, count: int, *, replicas: int = 1
     gap_s = min(replicas / rate_rps, MAX_STREAM_S / count)
     arrival_ps = np.rint(unit_times * gap_s * PS_PER_S).astype(np.int64)
     order = _balanced_order(len(load.mix.prompt_tokens), count, rng)
-    return _workload(load, arrival_ps, load.mix.prompt_tokens[order], load.mix.output_tokens[order], replica)
+    return _workload(load, arrival_ps, order, replica)
 
 
 def _replayed_part(load: Load, own: slice | IntArray, arrival_ps: IntArray) -> Workload:
@@ -269,7 +314,7 @@ def day_stream(load: Load, rates_rps: npt.NDArray[np.float64], hour_s: float, se
     due = due[due < passed[-1]]
     arrival_ps = np.rint(np.interp(due, passed, np.arange(len(passed)) * hour_s) * PS_PER_S).astype(np.int64)
     order = rng.integers(0, len(load.mix.prompt_tokens), len(due))
-    return _workload(load, arrival_ps, load.mix.prompt_tokens[order], load.mix.output_tokens[order], seed)
+    return _workload(load, arrival_ps, order, seed)
 
 
 def _apart(stream: Workload, hours: IntArray) -> Workload:
@@ -299,8 +344,12 @@ def _replayed_hours(
     return np.concatenate(times), np.concatenate(places)
 
 
-def _workload(load: Load, arrival_ps: IntArray, prompt: IntArray, output: IntArray, replica: int) -> Workload:
+def _workload(load: Load, arrival_ps: IntArray, order: IntArray, replica: int) -> Workload:
+    """Requests at these places of the mix."""
     mix = load.mix
+    prompt, output = mix.prompt_tokens[order], mix.output_tokens[order]
+    if mix.class_of is not None:
+        return classed_workload(mix, arrival_ps, order, np.random.default_rng([load.seed, 2, replica]))
     if not mix.prefix_tokens:
         return Workload(arrival_ps=arrival_ps, prompt_tokens=prompt, output_tokens=output)
     rng = np.random.default_rng([load.seed, 2, replica])
@@ -310,6 +359,29 @@ def _workload(load: Load, arrival_ps: IntArray, prompt: IntArray, output: IntArr
         output_tokens=output,
         prefix_group=rng.integers(0, mix.prefix_groups, len(arrival_ps)),
         prefix_tokens=np.minimum(mix.prefix_tokens, prompt),
+    )
+
+
+def classed_workload(mix: Mix, arrival_ps: IntArray, order: IntArray, rng: np.random.Generator | None) -> Workload:
+    """Requests of classes: each with its class, priority and one of the prefixes of its class (without a generator the
+    first)."""
+    assert mix.class_of is not None
+    of = mix.class_of[order]
+
+    def by_class(name: str) -> IntArray:
+        return np.array([getattr(each, name) for each in mix.classes], dtype=np.int64)[of]
+
+    drawn = np.zeros(len(of)) if rng is None else rng.random(len(of))
+    group = by_class("first_group") + (drawn * by_class("prefix_groups")).astype(np.int64)
+    prompt, shares = mix.prompt_tokens[order], mix.shares_prefixes
+    return Workload(
+        arrival_ps=arrival_ps,
+        prompt_tokens=prompt,
+        output_tokens=mix.output_tokens[order],
+        prefix_group=group if shares else None,
+        prefix_tokens=np.minimum(by_class("prefix_tokens"), prompt) if shares else None,
+        priority=by_class("priority"),
+        traffic_class=of,
     )
 
 
@@ -336,6 +408,15 @@ def _rate_rps(played: Workload) -> float:
     return (len(played) - 1) / (float(played.arrival_ps[-1]) / PS_PER_S)
 
 
+def _mix_of(traffic: Traffic, seed: int, max_model_len: int, max_tokens: int | None) -> Mix:
+    if traffic.classes:
+        return _classes_mix(traffic.classes, seed, max_model_len, max_tokens)
+    assert traffic.prompt_tokens is not None
+    assert traffic.output_tokens is not None
+    shared = _shared_prefix(traffic.prefix)
+    return _drawn_mix(traffic.prompt_tokens, traffic.output_tokens, shared, seed, max_model_len, max_tokens)
+
+
 @lru_cache(maxsize=16)
 def _drawn_mix(
     prompt: Lengths, output: Lengths, shared: SharedPrefix | None, seed: int, max_model_len: int, max_tokens: int | None
@@ -348,8 +429,32 @@ def _drawn_mix(
     return _cut(prompts, outputs, shared, max_model_len, max_tokens)
 
 
-def _shared_prefix(traffic: Traffic) -> SharedPrefix | None:
-    return traffic.prefix if isinstance(traffic.prefix, SharedPrefix) else None
+def _classes_mix(classes: tuple[TrafficClass, ...], seed: int, max_model_len: int, max_tokens: int | None) -> Mix:
+    """The samples of the classes together, each as large as its share of the whole, in random order."""
+    counts = np.diff(np.rint(np.cumsum([0.0, *(each.share_ratio for each in classes)]) * MIX_SAMPLES)).astype(int)
+    parts, kinds, first = [], [], 0
+    for place, (each, count) in enumerate(zip(classes, counts.tolist(), strict=True)):
+        shared = _shared_prefix(each.prefix)
+        part = _drawn_mix(each.prompt_tokens, each.output_tokens, shared, seed + place, max_model_len, max_tokens)
+        parts.append((part, _balanced_order(MIX_SAMPLES, max(1, count), np.random.default_rng([seed, 8, place]))))
+        groups = part.prefix_groups or 1
+        kinds.append(MixClass(each.name, each.share_ratio, each.priority, part.prefix_tokens, groups, first))
+        first += groups
+    of = np.repeat(np.arange(len(parts)), [len(order) for _, order in parts])
+    mixed = np.random.default_rng([seed, 9]).permutation(len(of))
+    return Mix(
+        prompt_tokens=np.concatenate([part.prompt_tokens[order] for part, order in parts])[mixed],
+        output_tokens=np.concatenate([part.output_tokens[order] for part, order in parts])[mixed],
+        prefix_tokens=0,
+        prefix_groups=0,
+        cut_ratio=float(np.dot([part.cut_ratio for part, _ in parts], [kind.share_ratio for kind in kinds])),
+        classes=tuple(kinds),
+        class_of=of[mixed],
+    )
+
+
+def _shared_prefix(prefix: Prefix) -> SharedPrefix | None:
+    return prefix if isinstance(prefix, SharedPrefix) else None
 
 
 def _trace_mix(played: Workload, max_model_len: int, max_tokens: int | None) -> Mix:
