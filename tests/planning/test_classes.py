@@ -116,6 +116,7 @@ def test_bills_of_the_classes_add_up_to_the_bill(report):
             "/traffic/classes/1/output_tokens/p95",
         ),
         (changed(prefix={"kind": "shared", "tokens": 7000}), "/traffic/classes/1/prefix/tokens"),
+        (TWO | {"serving": {"disaggregation": "on"}}, "/serving/disaggregation"),
         (TWO | {"traffic": TWO["traffic"] | {"prompt_tokens": FIXED}}, "/traffic/prompt_tokens"),
     ],
 )

@@ -114,6 +114,10 @@ def _classes(data: dict[str, Any]) -> Found:
     if None not in shares and abs(total - 1) > 1e-6:
         detail = f"The shares of the classes add up to {total:.6g}; together they are all requests."
         yield FieldError("out_of_range", "/traffic/classes", f"{total:.6g}", "shares that add up to 1", detail)
+    apart = part(data, "serving", "disaggregation")
+    if apart in ("on", "auto") and len({part(each, "priority") or 0 for each in classes}) > 1:
+        detail = "Prefill and decode pools are not simulated with priorities; let the classes have the same."
+        yield FieldError("not_offered_yet", "/serving/disaggregation", show(apart), "off", detail)
     names = [part(each, "name") for each in classes]
     for place, name in enumerate(names):
         if isinstance(name, str) and name in names[:place]:
