@@ -152,6 +152,7 @@ SECTIONS: tuple[Section, ...] = (
                     )
                 )
             ),
+            Group((Item("api.utc_offset_hours", "The week's clock ahead of UTC", optional=True),)),
         ),
         open=False,
         note="The verdict compares your own fleet with these at list prices, for the same tokens. Choose models that "
