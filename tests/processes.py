@@ -12,7 +12,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -94,6 +94,9 @@ class Process:
                     break
         raise AssertionError(f"no line like {pattern!r}; printed:\n" + "\n".join(self.lines))
 
+    def ended(self) -> bool:
+        return self._popen.poll() is not None
+
     def send(self, number: int) -> None:
         self._popen.send_signal(number)
 
@@ -168,9 +171,11 @@ class Answer:
         return json.loads(self.body)
 
 
-def http(url: str, *, method: str = "GET", body: Any = None, token: str | None = None) -> Answer:
-    """One request; errors are answers too."""
-    headers = {"Accept": "application/json"}
+def http(
+    url: str, *, method: str = "GET", body: Any = None, token: str | None = None, more: Mapping[str, str] | None = None
+) -> Answer:
+    """One request; errors are answers too. more: further headers."""
+    headers = {"Accept": "application/json"} | dict(more or {})
     if body is not None:
         headers["Content-Type"] = "application/json"
     if token is not None:

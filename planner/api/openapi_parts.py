@@ -89,6 +89,7 @@ ALWAYS = (
     problems.NOT_ACCEPTABLE,
     problems.TOO_MANY_REQUESTS,
     problems.INTERNAL_ERROR,
+    problems.DATABASE_AWAY,
 )
 
 BODY = (

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from django.http.request import RawPostDataException, UnreadablePostError
 from rest_framework import exceptions
 
 from planner.api.wire import Fault, Problem
+from planner.core import health
 from planner.core.context import request_id
 from planner.planning.errors import show
 
@@ -50,6 +52,7 @@ IDEMPOTENCY_CONFLICT = Kind("idempotency-conflict", 422, "The Idempotency-Key wa
 IF_MATCH_NEEDED = Kind("if-match-needed", 428, "The change must say which version it began with")
 TOO_MANY_REQUESTS = Kind("too-many-requests", 429, "Too many requests")
 INTERNAL_ERROR = Kind("internal-error", 500, "The server failed")
+DATABASE_AWAY = Kind("database-away", 503, "The database does not answer")
 
 KINDS: tuple[Kind, ...] = (
     MALFORMED_BODY,
@@ -71,6 +74,7 @@ KINDS: tuple[Kind, ...] = (
     IF_MATCH_NEEDED,
     TOO_MANY_REQUESTS,
     INTERNAL_ERROR,
+    DATABASE_AWAY,
 )
 
 _BY_EXCEPTION: tuple[tuple[tuple[type[Exception], ...], Kind], ...] = (
@@ -126,6 +130,9 @@ def problem_handler(exc: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """REST framework's exception handler. What nobody expected is logged with its traceback and shown without it."""
     if isinstance(exc, ApiProblem):
         return problem_response(exc.kind, str(exc.detail), errors=exc.errors, headers=exc.headers)
+    if isinstance(exc, health.DATABASE_AWAY):
+        logger.error("the database does not answer: %s", type(exc).__name__)
+        return _database_away()
     kind = next((kind for classes, kind in _BY_EXCEPTION if isinstance(exc, classes)), None)
     if kind is None:
         logger.error("unexpected error in %s", type(context.get("view")).__name__, exc_info=exc)
@@ -136,6 +143,8 @@ def problem_handler(exc: Exception, context: Mapping[str, Any]) -> HttpResponse:
 def problem_outside(request: HttpRequest, exc: Exception | None) -> HttpResponse:
     """The answer where no view was reached: an address that is none, or what a middleware refused. None: a failure of
     ours, logged already."""
+    if exc is None and isinstance(sys.exc_info()[1], health.DATABASE_AWAY):
+        return _database_away()
     if exc is None:
         return problem_response(INTERNAL_ERROR, "It was written to the server's log under this request id.")
     if isinstance(exc, DisallowedHost):
@@ -149,6 +158,11 @@ def problem_outside(request: HttpRequest, exc: Exception | None) -> HttpResponse
         return problem_response(INVALID_PARAMETER, "The server does not go by this name.", errors=[fault])
     kind = next((kind for classes, kind in _BY_EXCEPTION if isinstance(exc, classes)), MALFORMED_BODY)
     return problem_response(kind, f"{kind.title}.")
+
+
+def _database_away() -> HttpResponse:
+    detail = "What was saved is safe, and runs go on when it is back. Send the request again in a moment."
+    return problem_response(DATABASE_AWAY, detail, headers={"Retry-After": str(health.ASK_AGAIN_S)})
 
 
 def _detail(exc: Exception, kind: Kind) -> str:

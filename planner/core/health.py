@@ -3,13 +3,16 @@
 import threading
 import time
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from planner.celery import app
 
 WORKER_ANSWERS_WITHIN_S = 1
 WORKER_ASKED_EVERY_S = 2.0
+DATABASE_AWAY = (OperationalError, InterfaceError)
+"""What a query raises while the database is down, starting, locked for long or out of disk."""
+ASK_AGAIN_S = 5
 
 
 def healthz(request: HttpRequest) -> HttpResponse:

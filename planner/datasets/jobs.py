@@ -18,6 +18,8 @@ from planner.celery import wake_worker
 
 MAX_ATTEMPTS = 3
 LEASE = timedelta(minutes=10)
+UNLIKELY = 2 * LEASE
+"""A lease that ends later was given before the clock was set back."""
 RESEND = timedelta(seconds=30)
 """A worker that was woken and did not come is woken again after this long."""
 WOKEN_AT_ONCE = 20
@@ -59,7 +61,7 @@ def work_on(
     """
     token = uuid.uuid4().hex
     rows = model._default_manager.filter(pk=key)
-    free = Q(lease_until=None) | Q(lease_until__lt=Now())
+    free = Q(lease_until=None) | Q(lease_until__lt=Now()) | Q(lease_until__gt=Now() + UNLIKELY)
     lease = {"lease_token": token, "lease_until": Now() + LEASE, "due_at": Now() + LEASE}
     waiting = rows.filter(free, state=JobState.WAITING, attempts__lt=MAX_ATTEMPTS)
     if not waiting.update(attempts=F("attempts") + 1, **lease):
@@ -88,10 +90,11 @@ class JobFailed(Exception):  # noqa: N818 - the name says what happened
 
 def wake_due(model: type[Job], task: str) -> None:
     """Wakes workers for what waits: lost messages, lost workers. For the reaper."""
-    waiting = model._default_manager.filter(state=JobState.WAITING, due_at__lte=Now())
+    due = Q(due_at__lte=Now()) | Q(due_at__gt=Now() + UNLIKELY)
+    waiting = model._default_manager.filter(due, state=JobState.WAITING)
     lost = waiting.filter(attempts__gte=MAX_ATTEMPTS)
     lost.update(state=JobState.FAILED, failure="The worker was lost three times while computing it.")
     for pk in waiting.order_by("due_at").values_list("pk", flat=True)[:WOKEN_AT_ONCE]:
         if not wake_worker(task, pk):
             return  # the broker is away; the next look tries again
-        model._default_manager.filter(pk=pk, due_at__lte=Now()).update(due_at=Now() + RESEND)
+        model._default_manager.filter(due, pk=pk).update(due_at=Now() + RESEND)

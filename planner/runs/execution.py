@@ -21,6 +21,8 @@ from planner.runs.leases import Lease
 from planner.runs.models import RequestPart, Run
 
 PROGRESS_INTERVAL_S = 0.25
+ENDED_FOR_MEMORY = 71
+"""Exit code of a process that found too little memory."""
 
 logger = logging.getLogger(__name__)
 
@@ -123,6 +125,11 @@ def _failures_recorded(lease: Lease) -> Iterator[None]:
     except SoftTimeLimitExceeded:
         minutes = settings.CELERY_TASK_SOFT_TIME_LIMIT // 60
         leases.fail(lease, code="time_limit", detail=f"The run took longer than {minutes} minutes and was stopped.")
+    except MemoryError:
+        # This process may not get well again, and another may have room: it ends, and the lease brings the run back.
+        logger.critical("run %s: out of memory; this process ends", lease.run_id)
+        leases.end_short_of_memory(lease)
+        raise SystemExit(ENDED_FOR_MEMORY) from None
     except DatabaseError:
         raise  # nothing can be recorded now: the lease runs out and the run is tried again
     except Exception:

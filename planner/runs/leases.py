@@ -1,6 +1,8 @@
 """Who owns a run. Every change of a run's state is one conditional UPDATE here, so no two workers can both make it.
 
-Times are the database's clock, so workers whose clocks differ agree on when a lease ends.
+Times are the database's clock, so workers whose clocks differ agree on when a lease ends. A lease that ends later than
+any that could be given now was given before that clock was set back, and counts as ended: its worker renews it within
+seconds if it is there.
 """
 
 import uuid
@@ -15,6 +17,9 @@ from django.db.models.functions import Now
 from planner.runs.models import Run, State
 
 
+CLOCK_SLACK = timedelta(seconds=60)
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """A worker's claim on a run; worthless once another worker holds a newer token."""
@@ -27,6 +32,12 @@ def _until() -> Any:
     return Now() + timedelta(seconds=settings.RUN_LEASE_S)
 
 
+def _ended() -> Q:
+    """Leases that nobody renewed, by a clock that may have been set back."""
+    unlikely = Now() + timedelta(seconds=2 * settings.RUN_LEASE_S) + CLOCK_SLACK
+    return Q(lease_until__lt=Now()) | Q(lease_until__gt=unlikely)
+
+
 def _held(lease: Lease) -> QuerySet[Run]:
     return Run.objects.filter(pk=lease.run_id, lease_token=lease.token, state=State.RUNNING)
 
@@ -34,7 +45,7 @@ def _held(lease: Lease) -> QuerySet[Run]:
 def claim(run_id: uuid.UUID) -> Lease | None:
     """Takes a queued run, or a running one whose worker went silent; None when it is not to be had."""
     lease = Lease(run_id, uuid.uuid4().hex)
-    free = Q(state=State.QUEUED) | Q(state=State.RUNNING, lease_until__lt=Now())
+    free = Q(state=State.QUEUED) | Q(_ended(), state=State.RUNNING)
     claimable = Run.objects.filter(free, pk=run_id, cancel_requested=False, attempts__lt=settings.RUN_MAX_ATTEMPTS)
     taken = claimable.update(
         state=State.RUNNING,
@@ -83,9 +94,16 @@ def stop(lease: Lease) -> bool:
     return bool(_end(_held(lease).filter(cancel_requested=True), State.CANCELLED))
 
 
+def end_short_of_memory(lease: Lease) -> bool:
+    """Ends a run that found too little memory at its last attempt; False: it is to be tried again, or not ours."""
+    last = _held(lease).filter(attempts__gte=settings.RUN_MAX_ATTEMPTS)
+    detail = f"The run needed more memory than a worker may take, {settings.RUN_MAX_ATTEMPTS} times."
+    return bool(_end(last, State.FAILED, failure={"code": "out_of_memory", "detail": detail}))
+
+
 def expired() -> QuerySet[Run]:
     """Running runs whose worker went silent."""
-    return Run.objects.filter(state=State.RUNNING, lease_until__lt=Now())
+    return Run.objects.filter(_ended(), state=State.RUNNING)
 
 
 def end_expired() -> int:

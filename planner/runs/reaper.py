@@ -56,6 +56,7 @@ def _stale() -> list[uuid.UUID]:
         lookup = "resends" if resends < RESEND_DOUBLINGS else "resends__gte"
         waited = Now() - timedelta(seconds=step_s * 2**resends)
         due |= Q(**{lookup: resends}, queued_at__lt=waited)
+    due |= Q(queued_at__gt=Now() + leases.CLOCK_SLACK)  # the clock was set back since
     rows = Run.objects.filter(due, state=State.QUEUED, cancel_requested=False)
     return list(rows.order_by("queued_at").values_list("pk", flat=True)[:RESENDS_PER_TICK])
 

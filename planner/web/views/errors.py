@@ -1,10 +1,13 @@
 """Error pages in the look of the others. They touch no database, so that they work when it does not."""
 
+import sys
+
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from planner.core.context import request_id
+from planner.core.health import ASK_AGAIN_S, DATABASE_AWAY
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -25,7 +28,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500, with the request's id for the log."""
+    """500, with the request's id for the log; 503 where it is the database that does not answer."""
+    if isinstance(sys.exc_info()[1], DATABASE_AWAY):
+        detail = "What was saved is safe, and runs go on when it is back. Try again in a moment."
+        response = _error(request, 503, "The database does not answer", detail)
+        response["Retry-After"] = str(ASK_AGAIN_S)
+        return response
     detail = "Something broke here. Nothing that you saved is lost. The log has the cause under this number."
     return _error(request, 500, "This page failed", detail)
 

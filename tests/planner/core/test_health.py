@@ -1,10 +1,11 @@
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.test import Client
 
 from planner.core import health
+from planner.teams.models import User
 
 
 @pytest.fixture(autouse=True)
@@ -16,6 +17,27 @@ def workers(monkeypatch: Any, *, broker: bool, worker: bool) -> list[int]:
     asked: list[int] = []
     monkeypatch.setattr(health, "ask_workers", lambda: asked.append(1) or {"broker": broker, "worker": worker})
     return asked
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_pages_and_api_say_that_the_database_is_away(
+    client: Client, monkeypatch: Any, user: User, error: type[Exception]
+) -> None:
+    """On the way in (session, token) as well as in a view."""
+    client.force_login(user)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise error("the server closed the connection")
+
+    monkeypatch.setattr("django.db.backends.utils.CursorWrapper.execute", refuse)
+    client.raise_request_exception = False
+    page = client.get("/scenarios/")
+    assert (page.status_code, page["Retry-After"]) == (503, "5")
+    assert "The database does not answer" in page.content.decode()
+    answer = client.get("/api/v1/runs")
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert answer.json()["type"].endswith("#database-away")
 
 
 def test_alive(client: Client) -> None:

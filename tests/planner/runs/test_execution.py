@@ -184,3 +184,20 @@ def test_a_broker_that_is_away_loses_no_run(user: User, settings: Any, monkeypat
     assert run.state == State.QUEUED
     assert "the broker took no message" in caplog.text
     assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize(("attempts", "state"), [(0, State.RUNNING), (2, State.FAILED)])
+def test_a_process_without_memory_ends_and_its_run_is_tried_again_thrice(
+    run: Run, engine: Any, attempts: int, state: State
+) -> None:
+    Run.objects.filter(pk=run.pk).update(attempts=attempts)
+
+    def hungry(on_progress: Any) -> dict[str, Any]:
+        raise MemoryError
+
+    engine(hungry)
+    with pytest.raises(SystemExit, match=str(execution.ENDED_FOR_MEMORY)):
+        execute_run(str(run.pk))
+    ended = Run.objects.get(pk=run.pk)
+    assert ended.state == state
+    assert state == State.RUNNING or ended.failure["code"] == "out_of_memory"

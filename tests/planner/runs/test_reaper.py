@@ -106,3 +106,15 @@ def test_while_the_broker_is_away_nothing_is_lost(user: User, broker: Broker) ->
     assert reaper.reap() == [stale.pk]
     Run.objects.filter(pk=lost.pk).update(queued_at=ago(11))
     assert reaper.reap() == [lost.pk]
+
+
+def test_a_run_held_by_a_clock_that_was_set_back_since_comes_back(user: User, broker: Broker) -> None:
+    """Its worker was lost with the clock an hour ahead: nobody waits for that hour."""
+    run = make_run(user)
+    leases.claim(run.pk)
+    Run.objects.filter(pk=run.pk).update(lease_until=ago(-3600))
+    assert reaper.reap() == [run.pk]
+    assert row(run).state == State.QUEUED
+    Run.objects.filter(pk=run.pk).update(queued_at=ago(-3600))
+    assert reaper.reap() == [run.pk]
+    assert row(run).queued_at <= timezone.now()

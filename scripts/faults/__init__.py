@@ -1,0 +1,1 @@
+"""Runs go on while everything around them fails: `python -m scripts.faults --help`."""
