@@ -53,7 +53,7 @@ def attempt(delivery_id: uuid.UUID) -> None:
 
 
 def _claim(delivery_id: uuid.UUID, token: str) -> bool:
-    free = Q(lease_until=None) | Q(lease_until__lt=Now())
+    free = Q(lease_until=None) | Q(lease_until__lt=Now()) | Q(lease_until__gt=Now() + 2 * LEASE)
     rows = Delivery.objects.filter(free, pk=delivery_id, state=DeliveryState.PENDING, attempts__lt=MAX_ATTEMPTS)
     lease = {"lease_token": token, "lease_until": Now() + LEASE, "due_at": Now() + LEASE}
     return bool(rows.update(attempts=F("attempts") + 1, **lease))
@@ -104,10 +104,12 @@ def _count_failure(row: Delivery, outcome: Outcome) -> None:
 
 def wake_due() -> None:
     """Wakes workers for what is due: pauses that are over, lost messages, lost workers. For the reaper."""
-    pending = Delivery.objects.filter(state=DeliveryState.PENDING, due_at__lte=Now())
+    # What was never tried is due at once: one that is due later was made before the clock was set back.
+    due = Q(due_at__lte=Now()) | Q(attempts=0, due_at__gt=Now() + 2 * LEASE)
+    pending = Delivery.objects.filter(due, state=DeliveryState.PENDING)
     lost = pending.filter(attempts__gte=MAX_ATTEMPTS)
     lost.update(state=DeliveryState.FAILED, ended_at=Now(), error="The worker was lost during the last attempt.")
     for pk in pending.order_by("due_at").values_list("pk", flat=True)[:WOKEN_AT_ONCE]:
         if not wake(pk):
             return  # the broker is away; the next look tries again
-        Delivery.objects.filter(pk=pk, due_at__lte=Now()).update(due_at=Now() + RESEND)
+        Delivery.objects.filter(due, pk=pk).update(due_at=Now() + RESEND)
