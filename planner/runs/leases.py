@@ -16,7 +16,6 @@ from django.db.models.functions import Now
 
 from planner.runs.models import Run, State
 
-
 CLOCK_SLACK = timedelta(seconds=60)
 
 
