@@ -1,10 +1,12 @@
 """An alternative's terms in a scenario's bills: its cache, tier, hours, discount and minimum."""
 
 import math
+from fractions import Fraction
 
 import pytest
 
 from planner.planning import parse_scenario
+from planner.planning.money.horizon import _view
 from planner.planning.money.hosted import hosted_bills
 from planner.planning.search.candidates import make_job
 from tests.planning.scenarios import changed, errors_of
@@ -76,6 +78,12 @@ def test_terms_are_told_and_counted():
     missing = agreed["lines"][-1]
     assert missing["label"] == "Up to the monthly minimum"
     assert float(missing["usd_per_month"]) == pytest.approx(90_000 - 0.8 * usd(plain), abs=0.02)
+
+
+def test_a_saving_is_the_difference_of_the_two_bills_as_they_are_shown():
+    """$1,175.006 and $399.444 are shown as $1,175.01 and $399.44: 775.57 apart, not 775.56."""
+    shown = _view([Fraction("1175.006")], [Fraction("399.444")])
+    assert shown["saving_usd_per_month"] == shown["api_usd_per_month"] - shown["self_host_usd_per_month"]
 
 
 @pytest.mark.parametrize(

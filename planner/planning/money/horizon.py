@@ -70,7 +70,7 @@ def _view(fleet: list[Fraction], api: list[Fraction]) -> dict[str, Any]:
     return {
         "self_host_usd_per_month": usd(fleet[0]),
         "api_usd_per_month": usd(api[0]) if api else None,
-        "saving_usd_per_month": usd(api[0] - fleet[0]) if api else None,
+        "saving_usd_per_month": usd(api[0]) - usd(fleet[0]) if api else None,
     }
 
 

@@ -114,7 +114,7 @@ def verdict(
         "detail": " ".join(detail),
         "choice": choice,
         "against": _against(api),
-        "saving_usd_per_month": {"low": usd(low), "mid": usd(saving), "high": usd(high)},
+        "saving_usd_per_month": {"low": usd(low), "mid": usd(api_usd) - usd(fleet_usd), "high": usd(high)},
         "flip_gpu_usd_per_hour": None if flip is None else flip.quantize(Decimal("0.0001")),
         "hybrid": hybrid,
     }
