@@ -71,6 +71,7 @@ class Run(models.Model):
             models.Index(fields=["state", "queued_at"]),
             models.Index(fields=["finished_at"], condition=Q(announced=False), name="runs_to_announce"),
             models.Index(fields=["state", "created_at"], condition=Q(state="queued"), name="runs_waiting"),
+            models.Index(fields=["team", "created_at"], condition=Q(state="queued"), name="runs_waiting_by_team"),
             models.Index(fields=["attempts"], condition=Q(attempts__gt=1), name="runs_taken_again"),
             models.Index(
                 fields=["finished_at", "state", "started_at"],
@@ -93,6 +94,16 @@ class Run(models.Model):
     def repriced(self) -> bool:
         """Whether it takes the prices of another day than its saved version names."""
         return self.scenario_version is not None and self.priced_at != self.scenario_version.priced_at
+
+
+class TeamTurn(models.Model):
+    """When a worker last took a run of the team (see turns.py)."""
+
+    team = models.OneToOneField(Team, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    served_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.team_id} at {self.served_at}"
 
 
 class TeamLimits(models.Model):

@@ -31,9 +31,12 @@ def run_progress_get(team: Team, run_id: uuid.UUID) -> Run:
 
 
 def runs_before(run: Run) -> int:
-    """Runs of all teams that are under way or wait for longer than this one."""
-    waiting = Run.objects.filter(state=State.QUEUED, created_at__lt=run.created_at)
-    return waiting.count() + Run.objects.filter(state=State.RUNNING).count()
+    """Runs that are under way or whose turn comes before this one's, at most: teams take turns (see turns.py)."""
+    waiting = Run.objects.filter(state=State.QUEUED)
+    own = waiting.filter(team=run.team_id, created_at__lt=run.created_at).count()
+    others = waiting.exclude(team=run.team_id).order_by().values("team").annotate(runs=Count("*"))
+    turns = sum(min(runs, own + 1) for runs in others.values_list("runs", flat=True))
+    return own + turns + Run.objects.filter(state=State.RUNNING).count()
 
 
 def usual_durations_s(team: Team) -> tuple[int, int] | None:
