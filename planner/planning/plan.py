@@ -177,6 +177,7 @@ def _priced(job: Job, candidate: Candidate, size: Sized | None, against: Hosted 
         targets=job.targets,
         against=against,
         batch_rps=batch_capacity_rps(job, candidate),
+        pools=candidate.pools,
     )
     reason = constraint_reason(
         job.scenario, candidate.gpu, candidate.gpus_per_replica, size.serving, size.capacity_rps, bill
@@ -339,7 +340,7 @@ def _with_fleet(
         "knobs": knob_rows(job, size),
         "sensitivity": sensitivity(base) if base else [],
         "uncertainty": unsure,
-        "advice": advice_section(job, size, shown_load, unsure["slo_probability_ratio"]),
+        "advice": advice_section(job, size, bill, shown_load, unsure["slo_probability_ratio"]),
         "provenance": provenance(job, gpus, hosted, size.coverage, assumptions(job, hosted), notes),
     }
 
@@ -347,7 +348,7 @@ def _with_fleet(
 def _recommended(scenario: Scenario, size: Sized, bill: FleetBill) -> dict[str, Any]:
     candidate = size.candidate
     assert candidate.deployment is not None
-    pools = pool_rows(scenario, candidate.deployment, split) if (split := candidate.split) else []
+    pools = pool_rows(scenario, candidate, bill)
     return {
         "candidate": candidate.id,
         "gpu": candidate.gpu.accelerator.id,

@@ -64,7 +64,10 @@ def _summary(book: Book, report: Mapping[str, Any], host: Hosting | None) -> Non
     if fleet is not None:
         rows.append(("Recommended", f"{fleet['replicas']} × {fleet['candidate']}, {fleet['gpus']} GPUs"))
         rows += [
-            (f"{row['role'].capitalize()} pool", f"{row['serving_replicas']} serving replicas, {row['gpus']} GPUs")
+            (
+                f"{row['role'].capitalize()} pool",
+                f"{row['serving_replicas']} serving + {row.get('spare_replicas', 0)} spare, {row['gpus']} GPUs",
+            )
             for row in fleet.get("pools") or ()
         ]
         if router := fleet.get("router"):

@@ -63,7 +63,9 @@ def _pool_facts(fleet: Mapping[str, Any]) -> tuple[Fact, ...]:
     pools = fleet.get("pools") or ()
     what = {"prefill": "for prompts", "decode": "for outputs"}
     split = ", ".join(f"{number(row['serving_replicas'])} {what[row['role']]}" for row in pools)
-    return (Fact("Of the serving", split, term="disaggregation"),) if pools else ()
+    spares = (pools[0].get("spare_replicas") or 0) if pools else 0
+    note = f"and {number(spares)} spare in each pool" if spares else ""
+    return (Fact("Of the serving", split, term="disaggregation", note=note),) if pools else ()
 
 
 def load_facts(report: Report) -> tuple[Fact, ...]:

@@ -21,7 +21,11 @@ GLOSSARY: Final[dict[str, tuple[str, str]]] = {
     "tp": ("Tensor parallel", "Every layer is split over this many GPUs, which exchange results twice a layer."),
     "pp": ("Pipeline parallel", "The layers are split into this many stages, one after the other."),
     "ep": ("Expert parallel", "The experts of a mixture model are spread over this many GPUs."),
-    "spare": ("Spare replicas", "Replicas beyond what the load needs. Paid, but not counted on for the targets."),
+    "spare": (
+        "Spare replicas",
+        "Replicas beyond what the load needs. Paid, but not counted on for the targets. With prefill and decode pools "
+        "each pool has its own, as an engine of one does not stand in for the other.",
+    ),
     "capacity": ("Capacity", "The highest load of one replica at which every target is still met."),
     "disaggregation": (
         "Prefill and decode pools",

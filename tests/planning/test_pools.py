@@ -1,21 +1,27 @@
 """Prefill and decode pools: rates by hand, the smallest fleet against all others, and the plan that has them."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from planner.planning import parse_scenario, plan
+from planner.planning.advice.kubernetes import manifests
+from planner.planning.money.bills import fleet_bill
+from planner.planning.report.launch_commands import engine_commands, pool_rows
 from planner.planning.schema.serving import Serving
 from planner.planning.search.apart import Apart, ApartRates, apart_rates, kv_transfer
 from planner.planning.search.candidates import divided, make_job, prepare, setups_of, simulated
 from planner.planning.search.capacity import stream_count
 from planner.planning.search.fleet import settled_run
+from planner.planning.search.intervals import sized
 from planner.planning.search.inventory import resolve_gpus
 from planner.planning.search.pools import pool_rates, with_prefill
 from planner.planning.search.pruning import PoolOrder
 from planner.planning.search.replica import estimate
 from planner.planning.traffic.load import Mix
+from planner.reports.xlsx_money import hosting_of
 from simulator import EngineConfig, Transfer, linear_step_time
 from simulator.records import FINISHED
 from tests.planning.scenarios import changed, errors_of
@@ -27,7 +33,7 @@ def document(asked="auto", **serving):
     scenario["model"] = {"id": "meta-llama/Llama-3.1-8B-Instruct"}
     scenario["hardware"] = {"gpus": ["H100-SXM5-80GB"], "tensor_parallel": [1]}
     scenario["traffic"] = {
-        "arrival": {"kind": "poisson", "mean_rps": 8.0},
+        "arrival": {"kind": "poisson", "mean_rps": 12.0},
         "prompt_tokens": {"kind": "lognormal", "mean": 4000, "p95": 9000},
         "output_tokens": {"kind": "lognormal", "mean": 150, "p95": 350},
     }
@@ -120,6 +126,54 @@ def test_pools_are_taken_where_they_cost_less(report):
     assert kinds == list(itertools.product(("Deployment", "Service"), ("prefill",))) + list(
         itertools.product(("Deployment", "Service"), ("decode",))
     )
+
+
+def gpus_of(documents):
+    return sum(
+        item["spec"]["replicas"]
+        * int(item["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"])
+        for item in documents
+        if item["kind"] == "Deployment"
+    )
+
+
+def test_report_workbook_and_manifests_count_a_spare_in_each_pool(report):
+    chosen = report["recommended"]
+    assert chosen["spare_replicas"] == 2
+    assert [pool["replicas"] - pool["serving_replicas"] for pool in chosen["pools"]] == [1, 1]
+    assert chosen["replicas"] == sum(pool["replicas"] for pool in chosen["pools"])
+    assert chosen["gpus"] == sum(pool["gpus"] for pool in chosen["pools"]) == gpus_of(report["advice"]["kubernetes"])
+    assert "with 2 spare replicas, 1 in each pool, the fleet costs" in report["verdict"]["detail"]
+    host = hosting_of(report)
+    assert (host.serving_replicas + host.spare_replicas) * host.gpus_per_replica == chosen["gpus"]
+    month = chosen["gpus"] * host.hours_per_month * host.usd_per_gpu_hour
+    assert host.usd_per_month == pytest.approx(month, abs=0.01)
+
+
+@pytest.fixture(scope="module")
+def sized_whole(sized_pools):
+    job, pools = sized_pools
+    return simulated(job, prepare(job, setups_of(job, pools.gpu)[0]))
+
+
+@pytest.mark.parametrize("mode", ["always_on", "scheduled", "scale_to_zero", "committed_1y", "spot"])
+@pytest.mark.parametrize("spares", [0, 1, 2])
+def test_manifests_ask_for_the_gpus_that_are_billed(sized_pools, sized_whole, spares, mode):
+    billing = {"mode": mode, "spare_replicas": spares, "hours_per_month": 730, "spot_interruptions_per_hour": 0.5}
+    job = replace(sized_pools[0], scenario=parse_scenario(changed("billing", billing, document())))
+    for candidate in (sized_pools[1], sized_whole):
+        size = sized(job, candidate)
+        bill = fleet_bill(
+            job.scenario, candidate.gpu, job.load, size, gpus_per_replica=candidate.gpus_per_replica,
+            capacity_rps=size.capacity_rps, targets=job.targets, against=None, pools=candidate.pools,
+        )  # fmt: skip
+        kept = 0 if mode == "scale_to_zero" else spares * (2 if candidate.apart else 1)
+        assert bill.cost.replicas == bill.month.bought + kept
+        rows = pool_rows(job.scenario, candidate, bill)
+        asked = manifests(job, size, bill, engine_commands(job.scenario, candidate.deployment), rows, [])
+        assert gpus_of(asked) == bill.cost.gpus
+        assert [row["serving_replicas"] for row in rows] == list(candidate.split or ())
+        assert all(row["replicas"] >= row["serving_replicas"] + row["spare_replicas"] for row in rows)
 
 
 def test_the_load_of_pools_obeys_littles_law(report):

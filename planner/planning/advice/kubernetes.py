@@ -11,6 +11,7 @@ import re
 import shlex
 from typing import Any
 
+from planner.planning.money.bills import FleetBill
 from planner.planning.search.candidates import Job
 from planner.planning.search.intervals import Sized
 
@@ -22,8 +23,12 @@ PROMETHEUS = "http://prometheus.monitoring.svc:9090"
 """An address to be changed to one's own."""
 
 
-def manifests(job: Job, size: Sized, commands: dict[str, str], watch: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Deployment, Service and ScaledObject; none for an engine without an image here or a replica over several nodes,
+def manifests(
+    job: Job, size: Sized, bill: FleetBill, commands: dict[str, str], pools: list[dict[str, Any]],
+    watch: list[dict[str, Any]],
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Deployment, Service and ScaledObject, or a deployment and a service of each pool (rows of `pool_rows`), with the
+    replicas that the bill has; none for an engine without an image here or a replica over several nodes,
     which needs a controller that starts its nodes together (LeaderWorkerSet)."""
     candidate, engine = size.candidate, job.profile
     gpus = candidate.gpus_per_replica
@@ -32,23 +37,22 @@ def manifests(job: Job, size: Sized, commands: dict[str, str], watch: list[dict[
     name = _name(job.model.id)
     labels = {"app": name}
     image = IMAGES[engine.name].format(version=engine.version)
-    spares = job.scenario.billing.spare_replicas
-    if candidate.split is not None:
+    if pools:
         return [
             document
-            for role, replicas in zip(("prefill", "decode"), candidate.split, strict=True)
-            for document in _pool(job, name, role, image, commands[engine.name], gpus, replicas + spares)
+            for row in pools
+            for document in _pool(job, name, row["role"], image, commands[engine.name], gpus, row["replicas"])
         ]
     return [
-        _deployment(job, name, labels, image, commands[engine.name], gpus, size.serving + spares),
+        _deployment(job, name, labels, image, commands[engine.name], gpus, bill.cost.replicas),
         _service(name, labels),
-        _scaled(job, size, name, labels, watch, spares),
+        _scaled(job, size, name, labels, watch, bill),
     ]
 
 
 def _pool(job: Job, name: str, role: str, image: str, command: str, gpus: int, replicas: int) -> list[dict[str, Any]]:
     """A deployment and a service of one role: a router sends prompts to one and has outputs made by the other. The
-    spares stand in each, as Kubernetes does not move an engine from one to the other."""
+    spares stand in each, as Kubernetes moves no engine from one to the other."""
     own = f"{name}-{role}"
     labels = {"app": name, "role": role}
     return [_deployment(job, own, labels, image, command, gpus, replicas), _service(own, labels)]
@@ -108,9 +112,10 @@ def _deployment(
 
 
 def _scaled(
-    job: Job, size: Sized, name: str, labels: dict[str, str], watch: list[dict[str, Any]], spares: int
+    job: Job, size: Sized, name: str, labels: dict[str, str], watch: list[dict[str, Any]], bill: FleetBill
 ) -> dict[str, Any]:
     """Between what the quietest hour needs and half more than the plan, spares included."""
+    spares = bill.running.terms.spare_replicas
     least = max(1, math.ceil(float(job.load.week_rps.min()) / size.capacity_rps))
     return {
         "apiVersion": "keda.sh/v1alpha1",
@@ -119,7 +124,7 @@ def _scaled(
         "spec": {
             "scaleTargetRef": {"name": name},
             "minReplicaCount": least + spares,
-            "maxReplicaCount": max(least, math.ceil(1.5 * size.serving)) + spares,
+            "maxReplicaCount": max(least, math.ceil(1.5 * (bill.cost.replicas - spares))) + spares,
             "cooldownPeriod": 3600,
             "pollingInterval": 15,
             "advanced": {

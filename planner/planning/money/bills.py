@@ -93,15 +93,15 @@ class Servings(Protocol):
 
 def fleet_bill(
     scenario: Scenario, gpu: Gpu, load: Load, size: Servings, *, gpus_per_replica: int, capacity_rps: float,
-    targets: Targets, against: Hosted | None, batch_rps: float | None = None,
+    targets: Targets, against: Hosted | None, batch_rps: float | None = None, pools: int = 1,
 ) -> FleetBill:  # fmt: skip
     """The month of the serving replicas and the scenario's spares, in the scenario's billing mode. batch_rps: requests
-    with a deadline that a replica does when it has nothing else to do."""
+    with a deadline that a replica does when it has nothing else to do. pools: each has the spares."""
     work = None
     if load.batch is not None and batch_rps:
         per_hour = batch_rps * SECONDS_PER_HOUR
         work = work_of(load.batch.week_requests, per_hour, load.batch.deadline_hours)
-    running, month, meets = _billed(scenario, gpu, load, gpus_per_replica, capacity_rps, targets, against, work)
+    running, month, meets = _billed(scenario, gpu, load, gpus_per_replica, capacity_rps, targets, against, work, pools)
     tokens = monthly_tokens(load, scenario.billing.hours_per_month)
     spare = running.terms.spare_replicas
     tokens_per_request = exact(load.mix.prompt_tokens_mean) + exact(load.mix.output_tokens_mean)
@@ -129,7 +129,7 @@ def fleet_bill(
 
 def _billed(
     scenario: Scenario, gpu: Gpu, load: Load, gpus_per_replica: int, capacity_rps: float, targets: Targets,
-    against: Hosted | None, work: BatchWork | None,
+    against: Hosted | None, work: BatchWork | None, pools: int,
 ) -> tuple[Running, FleetMonth, bool]:  # fmt: skip
     """The mode that bills the plan: the scenario's, or of those allowed the cheapest that keeps the targets (always on
     where none does)."""
@@ -147,6 +147,7 @@ def _billed(
             work=work,
             batch_api_usd=Fraction(0) if against is None else against.batch_usd,
             api_minimum_usd=Fraction(0) if against is None else against.minimum_usd,
+            pools=pools,
         )
         month = running.month()
         return running, month, keeps_targets(running, month, targets)

@@ -43,7 +43,7 @@ def stairs_of(scenario: Scenario, load: Load, bill: FleetBill) -> Staircase:
         usd_per_replica_hour=bill.running.terms.usd_per_replica_hour,
         tokens_per_request=_tokens_per_request(load),
         peak_to_mean_ratio=max(Fraction(1), exact(load.peak_rps) / exact(load.mean_rps)),
-        spare_replicas=scenario.billing.spare_replicas,
+        spare_replicas=bill.running.terms.spare_replicas,
         hours_per_month=scenario.billing.hours_per_month,
     )
 

@@ -44,6 +44,7 @@ def _in_mode(job: Job, size: Sized, bill: FleetBill, mode: BillingMode) -> Runni
         mode, job.scenario, candidate.gpu, job.load, gpus_per_replica=candidate.gpus_per_replica,
         capacity_rps=size.capacity_rps, api_usd=bill.running.api_usd, work=bill.running.work,
         batch_api_usd=bill.running.batch_api_usd, api_minimum_usd=bill.running.api_minimum_usd,
+        pools=bill.running.pools,
     )  # fmt: skip
 
 

@@ -42,7 +42,8 @@ class Running:
     whole load; it bills what comes while the fleet is closed. None: such requests are not served. batch_api_usd: for
     all requests with a deadline, of which it bills what closed hours make late; api_minimum_usd: least that it bills a
     month in which it serves anything. work: with a
-    deadline, beside the load; it grows with load and shrinks with capacity as the load's own replicas do."""
+    deadline, beside the load; it grows with load and shrinks with capacity as the load's own replicas do. pools: in
+    which the replicas stand; each has spares of its own, which the terms count together."""
 
     terms: Terms
     rates_rps: tuple[float, ...]
@@ -51,6 +52,7 @@ class Running:
     work: BatchWork | None = None
     batch_api_usd: Fraction = Fraction(0)
     api_minimum_usd: Fraction = Fraction(0)
+    pools: int = 1
 
     def month(
         self,
@@ -102,9 +104,10 @@ class Running:
 def running_in(
     mode: BillingMode, scenario: Scenario, gpu: Gpu, load: Load, *, gpus_per_replica: int, capacity_rps: float,
     api_usd: Fraction | None, work: BatchWork | None = None, batch_api_usd: Fraction = Fraction(0),
-    api_minimum_usd: Fraction = Fraction(0),
+    api_minimum_usd: Fraction = Fraction(0), pools: int = 1,
 ) -> Running:  # fmt: skip
-    """The fleet in one mode. Interruptible hours of a GPU without such a price count in full: see `spot_ratio`."""
+    """The fleet in one mode, with the scenario's spares in each pool. Interruptible hours of a GPU without such a price
+    count in full: see `spot_ratio`."""
     billing = scenario.billing
     ratios = {
         "committed_1y": 1 - exact(billing.reserved_1y_discount_ratio),
@@ -115,13 +118,13 @@ def running_in(
         mode=mode,
         usd_per_replica_hour=exact(gpu.price.usd_per_gpu_hour) * gpus_per_replica,
         hours_per_month=exact(billing.hours_per_month),
-        spare_replicas=0 if mode == "scale_to_zero" else billing.spare_replicas,
+        spare_replicas=0 if mode == "scale_to_zero" else pools * billing.spare_replicas,
         price_ratio=ratios.get(mode, Fraction(1)),
         ready_s=billing.ready_s,
         idle_s=billing.idle_s,
         interruptions_per_hour=billing.spot_interruptions_per_hour,
     )
-    return Running(terms, week_of(load), capacity_rps, api_usd, work, batch_api_usd, api_minimum_usd)
+    return Running(terms, week_of(load), capacity_rps, api_usd, work, batch_api_usd, api_minimum_usd, pools)
 
 
 def billing_modes(scenario: Scenario) -> tuple[BillingMode, ...]:

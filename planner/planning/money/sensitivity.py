@@ -120,7 +120,8 @@ def _step_time(base: Base) -> Row:
 
 
 def _spares(base: Base) -> Row:
-    spare = base.running.terms.spare_replicas
-    fewer = max(0, spare - 1)
-    low, high = (base.api_usd - base.running.usd(spares=count) for count in (fewer, spare + 1))
-    return ("Spare replicas", str(fewer), str(spare + 1), low, high)
+    """One fewer and one more, in each pool where there are several."""
+    spare, step = base.running.terms.spare_replicas, base.running.pools
+    fewer = max(0, spare - step)
+    low, high = (base.api_usd - base.running.usd(spares=count) for count in (fewer, spare + step))
+    return ("Spare replicas", str(fewer), str(spare + step), low, high)

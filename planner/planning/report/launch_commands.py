@@ -6,14 +6,17 @@ import shlex
 from typing import Any
 
 from costmodel import Deployment
+from planner.planning.money.bills import FleetBill
 from planner.planning.schema import Scenario
+from planner.planning.search.candidates import Candidate
 
 VLLM_QUANTIZATION = {"fp8": "fp8"}
 VLLM_KV = {"fp8": "fp8"}
 TEXT_ONLY = '{"image": 0, "video": 0}'
 """What is planned: with images allowed, vLLM sets memory aside for the largest ones when it starts."""
 VLLM_TRANSFER = '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'
-"""Either role: which engines compute prompts is up to the router, so that a spare stands in for both."""
+"""Either role: which engines compute prompts is up to the router, which is told by addresses of the pools' services,
+so that a spare stands in for engines of its own pool until someone moves it."""
 SGLANG_QUANTIZATION = {"fp8": "fp8"}
 SGLANG_KV = {"fp8": "fp8_e4m3"}
 
@@ -51,17 +54,28 @@ def engine_commands(scenario: Scenario, deployment: Deployment) -> dict[str, str
     return {"vllm": _vllm(scenario, deployment), "sglang": _sglang(scenario, deployment)}
 
 
-def pool_rows(scenario: Scenario, deployment: Deployment, split: tuple[int, int]) -> list[dict[str, Any]]:
-    """Prefill and decode pools with the commands that start one engine of each. SGLang's also name the role."""
+def pool_rows(scenario: Scenario, candidate: Candidate, bill: FleetBill) -> list[dict[str, Any]]:
+    """Prefill and decode pools with what each is paid for and the commands that start one engine; none where every
+    engine does both. SGLang's commands also name the role. Replicas bought beyond those that serve (in place of
+    interrupted ones, or for work with a deadline) are shared out as these are."""
+    deployment, split = candidate.deployment, candidate.split
+    if split is None or deployment is None:
+        return []
+    assert candidate.replica is not None
+    assert candidate.replica.apart is not None
+    spares = bill.running.terms.spare_replicas // candidate.pools
+    bought = candidate.replica.apart.split(bill.cost.replicas - candidate.pools * spares)
     rows = []
-    for role, replicas in zip(("prefill", "decode"), split, strict=True):
+    for role, serving, paid in zip(("prefill", "decode"), split, bought, strict=True):
         vllm = f"{_vllm(scenario, deployment)} --kv-transfer-config {shlex.quote(VLLM_TRANSFER)}"
         sglang = f"{_sglang(scenario, deployment)} --disaggregation-mode {role}"
         rows.append(
             {
                 "role": role,
-                "serving_replicas": replicas,
-                "gpus": replicas * deployment.parallelism.gpus,
+                "serving_replicas": serving,
+                "spare_replicas": spares,
+                "replicas": paid + spares,
+                "gpus": (paid + spares) * deployment.parallelism.gpus,
                 "commands": {"vllm": vllm, "sglang": sglang},
             }
         )

@@ -33,12 +33,12 @@ def _capacity_rps(job: Job, candidate: Candidate) -> float:
 
 
 def _row(job: Job, gpu: str, count: int, candidates: Sequence[Candidate]) -> dict[str, Any]:
-    spares = job.scenario.billing.spare_replicas
+    kept = job.scenario.billing.spare_replicas
     best: tuple[float, int, Candidate] | None = None
     for candidate in candidates:
         if candidate.gpu.accelerator.id != gpu or candidate.capacity is None:
             continue
-        serving = count // candidate.gpus_per_replica - spares
+        serving = count // candidate.gpus_per_replica - kept * candidate.pools
         rate = serving * _capacity_rps(job, candidate)
         if serving > 0 and rate > 0 and (best is None or (rate, -candidate.gpus_per_replica) > best[:2]):
             best = rate, -candidate.gpus_per_replica, candidate
@@ -47,7 +47,7 @@ def _row(job: Job, gpu: str, count: int, candidates: Sequence[Candidate]) -> dic
         "gpus": count,
         "candidate": None,
         "serving_replicas": 0,
-        "spare_replicas": spares,
+        "spare_replicas": kept,
         "idle_gpus": count,
         "capacity_rps": 0.0,
         "capacity_low_rps": 0.0,
@@ -63,6 +63,7 @@ def _row(job: Job, gpu: str, count: int, candidates: Sequence[Candidate]) -> dic
         return row
     rate, _, candidate = best
     load, each = job.load, candidate.gpus_per_replica
+    spares = kept * candidate.pools
     serving = count // each - spares
     mean_rps = rate * load.mean_rps / load.peak_rps
     tokens = load.mix.prompt_tokens_mean + load.mix.output_tokens_mean
@@ -74,6 +75,7 @@ def _row(job: Job, gpu: str, count: int, candidates: Sequence[Candidate]) -> dic
     return row | {
         "candidate": candidate.id,
         "serving_replicas": serving,
+        "spare_replicas": spares,
         "idle_gpus": count - (serving + spares) * each,
         "capacity_rps": rate,
         "capacity_low_rps": rate * min(1.0, slow),

@@ -190,9 +190,7 @@ def shared_assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str
             "scenario" if given else "usual for the shape",
         ),
         _assumed("Hours per month", f"{scenario.billing.hours_per_month:g}", "scenario (730 = 365 × 24 / 12)"),
-        _assumed(
-            "Spare replicas", str(scenario.billing.spare_replicas), "scenario; paid, not counted on for the targets"
-        ),
+        _assumed("Spare replicas", str(scenario.billing.spare_replicas), _spares_basis(scenario)),
         _assumed("Billing", scenario.billing.mode.replace("_", " "), "scenario; what the plan's month is billed by"),
         *_batch_rows(job),
         *_serving_rows(scenario),
@@ -209,6 +207,11 @@ def shared_assumptions(job: Job, hosted: Sequence[Hosted]) -> list[dict[str, str
             )
         )
     return rows
+
+
+def _spares_basis(scenario: Scenario) -> str:
+    pools = "" if scenario.serving.disaggregation == "off" else "; with prefill and decode pools so many in each"
+    return f"scenario; paid, not counted on for the targets{pools}"
 
 
 def _calibration_row(own: Calibration) -> dict[str, str]:

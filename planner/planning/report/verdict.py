@@ -235,7 +235,7 @@ def _fleet_detail(load: Load, best: Candidate, serving: int, bill: FleetBill, es
         f"{counted(serving, 'serving replica')} of {counted(best.gpus_per_replica, 'GPU')} "
         f"({gpu_name(best.gpu.accelerator.id)}){_pools(best)} {carry} the peak hour of {amount(load.peak_rps)} "
         f"requests/s {how}; "
-        f"{_waiting(bill)}{_with(spare)} the fleet costs {money(bill.cost.exact_usd_per_month)} a month."
+        f"{_waiting(bill)}{_with(spare, best.pools)} the fleet costs {money(bill.cost.exact_usd_per_month)} a month."
     )
 
 
@@ -249,8 +249,11 @@ def _waiting(bill: FleetBill) -> str:
     return f"with {part.bought:,} more for requests that may wait, and " if part and part.bought else ""
 
 
-def _with(spare: int) -> str:
-    return f"with {counted(spare, 'spare replica')}" if spare else "without a spare,"
+def _with(spare: int, pools: int) -> str:
+    if not spare:
+        return "without a spare,"
+    each = "" if pools == 1 else f", {spare // pools:,} in each pool,"
+    return f"with {counted(spare, 'spare replica')}{each}"
 
 
 def _api_detail(best: Candidate, flip: Decimal | None, choice: str, api: Hosted) -> str:

@@ -85,7 +85,9 @@ class Billing(Part):
         None, description="Budget: most that the fleet may cost a month."
     )
     spare_replicas: Annotated[int, Range(0, 1_000, "replicas")] = Field(
-        1, description="Replicas beyond those that serve; paid, not counted on for the SLOs."
+        1,
+        description="Replicas beyond those that serve; paid, not counted on for the SLOs. With prefill and decode "
+        "pools so many in each.",
     )
 
 

@@ -74,6 +74,12 @@ class Candidate:
         return self.replica.apart.split(self.fleet.serving)
 
     @property
+    def pools(self) -> int:
+        """Kinds of engines, each of which has spares of its own: an engine that computes prompts does not stand in for
+        one that makes outputs unless the router is told so."""
+        return 2 if self.apart else 1
+
+    @property
     def together(self) -> int:
         """Replicas in a run that tells the capacity: one, or all that serve where they depend on each other."""
         together = self.replica is not None and self.replica.together

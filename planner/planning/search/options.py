@@ -125,20 +125,21 @@ def preference(candidate: Candidate, gpus: int) -> tuple[int, int, int, int, str
     return gpus, candidate.gpus_per_replica, -widths[0], -widths[1], candidate.id
 
 
-def fleet_usd(job: Job, gpu: Gpu, gpus_per_replica: int, serving: int) -> Fraction:
-    """The least that a month of so many serving replicas and the spares costs, by the modes that may bill it."""
+def fleet_usd(job: Job, gpu: Gpu, gpus_per_replica: int, serving: int, pools: int = 1) -> Fraction:
+    """The least that a month of so many serving replicas and the spares of each pool costs, by the modes that may bill
+    it."""
     billing = job.scenario.billing
     if billing.mode != "always_on":
-        return min(_least_usd(job, gpu, gpus_per_replica, serving, mode) for mode in billing_modes(job.scenario))
-    gpus = gpus_per_replica * (serving + billing.spare_replicas)
+        return min(_least_usd(job, gpu, gpus_per_replica, serving, mode, pools) for mode in billing_modes(job.scenario))
+    gpus = gpus_per_replica * (serving + pools * billing.spare_replicas)
     return exact(gpu.price.usd_per_gpu_hour) * gpus * exact(billing.hours_per_month)
 
 
-def _least_usd(job: Job, gpu: Gpu, gpus_per_replica: int, serving: int, mode: BillingMode) -> Fraction:
+def _least_usd(job: Job, gpu: Gpu, gpus_per_replica: int, serving: int, mode: BillingMode, pools: int) -> Fraction:
     """Without what an API serves while the fleet is closed."""
     running = running_in(
         mode, job.scenario, gpu, job.load, gpus_per_replica=gpus_per_replica,
-        capacity_rps=job.load.peak_rps / serving, api_usd=None,
+        capacity_rps=job.load.peak_rps / serving, api_usd=None, pools=pools,
     )  # fmt: skip
     return running.month(rounding="float").usd
 

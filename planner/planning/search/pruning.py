@@ -35,7 +35,7 @@ class PoolOrder:
             if pools is None or pools.replica is None:
                 continue
             engines = pool_rates(pools.replica, job.load, job.targets).fewest(job.load.peak_rps)
-            usd = fleet_usd(job, pools.gpu, pools.gpus_per_replica, engines)
+            usd = fleet_usd(job, pools.gpu, pools.gpus_per_replica, engines, pools.pools)
             if self._least is None or usd < self._least:
                 hoped.append((usd, pools.id, pools))
         self._hoped = sorted(hoped, key=lambda item: item[:2])[:POOLS_MOST]
