@@ -156,7 +156,8 @@ SECTIONS: tuple[Section, ...] = (
         ),
         open=False,
         note="The verdict compares your own fleet with these at list prices, for the same tokens. Choose models that "
-        "would do your job as well: answers are not compared.",
+        "would do your job as well: answers are not compared. Own prices and terms of a saved scenario are kept while "
+        "provider and model stay; they are changed over the API.",
     ),
     Section(
         "engine",

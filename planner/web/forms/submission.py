@@ -10,6 +10,7 @@ from django.http import QueryDict
 from planner import planning
 from planner.planning import FieldError, OwnCatalog, Scenario, ScenarioInvalid
 from planner.web.forms.errors import Problem, problems
+from planner.web.forms.kept import NOTHING, Document, put_kept
 from planner.web.forms.sections import items
 from planner.web.forms.values import BY_GPU, DEFAULT_WAYS, PLAYED, TRACE, Values, compact_api_rows, counted, first
 
@@ -28,12 +29,14 @@ class Submission:
     fixing: bool
 
 
-def read(post: QueryDict, today: date, trace_of: TraceOf, own: OwnCatalog | None = None) -> Submission:
-    """Judge a submitted form; own: what the team puts in. Nothing typed is lost: `values` holds every text, whether it
-    counts or not."""
+def read(
+    post: QueryDict, today: date, trace_of: TraceOf, own: OwnCatalog | None = None, base: Document = NOTHING
+) -> Submission:
+    """Judge a submitted form; own: what the team puts in; base: the version that is edited. Nothing typed is lost:
+    `values` holds every text, whether it counts or not."""
     values = texts_of(post)
     fixing = _apply_fix(post, values)
-    found, parsed = judge(values, today, trace_of, own)
+    found, parsed = judge(values, today, trace_of, own, base)
     return Submission(values, found, parsed, fixing)
 
 
@@ -50,10 +53,11 @@ def texts_of(post: QueryDict) -> Values:
 
 
 def judge(
-    values: Values, today: date, trace_of: TraceOf, own: OwnCatalog | None = None
+    values: Values, today: date, trace_of: TraceOf, own: OwnCatalog | None = None, base: Document = NOTHING
 ) -> tuple[tuple[Problem, ...], Scenario | None]:
-    """The faults of a form's texts, or the scenario that they make."""
+    """The faults of a form's texts, or the scenario that they make with what is kept of its base."""
     document = planning.form_to_scenario(counted(values))
+    put_kept(document, base)
     missing = _put_trace(document, values, trace_of)
     errors: tuple[FieldError, ...] = ()
     parsed: Scenario | None = None

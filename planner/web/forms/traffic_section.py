@@ -119,4 +119,6 @@ TRAFFIC = Section(
     ),
     way="way.traffic",
     options=(("rate", "A rate"), ("users", "Users"), ("trace", "A trace")),
+    note="Several kinds of requests (classes) that a scenario has are kept, in place of lengths and prefix; they are "
+    "changed over the API.",
 )

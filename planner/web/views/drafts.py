@@ -21,7 +21,7 @@ from planner.web.forms.chain import chain_of
 from planner.web.forms.estimate import estimate_view
 from planner.web.models import Draft
 from planner.web.traces import kept_trace, trace_reader
-from planner.web.views.scenario_form import scenario_of, sent_base_number, with_stated_calibrations
+from planner.web.views.scenario_form import scenario_of, sent_base_number
 
 
 @require_POST
@@ -74,9 +74,8 @@ def _estimate(request: HttpRequest, visit: Visit, edited: Edited | None, said: s
     values = submission.texts_of(request.POST)
     today = timezone.now().date()
     problems, parsed = submission.judge(
-        values, today, trace_reader(visit.team, kept_trace(document)), own_of(visit.team)
+        values, today, trace_reader(visit.team, kept_trace(document)), own_of(visit.team), document
     )
-    parsed = parsed and with_stated_calibrations(parsed, document)
     context = {
         "estimate": estimate_view(with_team_calibrations(visit.team, parsed)) if parsed else None,
         "problems": problems,

@@ -20,7 +20,6 @@ from planner import planning
 from planner.datasets.models import Trace
 from planner.datasets.own import own_of
 from planner.planning import Scenario as Parsed
-from planner.planning.schema.calibration import Calibration as StatedCalibration
 from planner.runs.models import Run
 from planner.runs.services import run_submit
 from planner.scenarios.models import Scenario, ScenarioVersion
@@ -100,9 +99,8 @@ def edit(request: HttpRequest, visit: Visit, scenario_id: uuid.UUID) -> HttpResp
             values = draft.values
         return _form(request, visit, _with_asked_trace(request, visit, values), None, desk)
     desk = replace(desk, draft_id=sent_draft_id(request))
-    sent = submission.read(request.POST, timezone.now().date(), trace_reader(visit.team, desk.kept), own_of(visit.team))
-    if sent.parsed is not None:
-        sent = replace(sent, parsed=with_stated_calibrations(sent.parsed, document))
+    traces, own_catalog = trace_reader(visit.team, desk.kept), own_of(visit.team)
+    sent = submission.read(request.POST, timezone.now().date(), traces, own_catalog, document)
     base_number = sent_base_number(request) or newest.number
     note = "".join(c for c in request.POST.get("note", "") if c.isprintable()).strip()[:500]
     desk.editing.update(base_number=base_number, note=note)
@@ -138,14 +136,6 @@ def scenario_of(visit: Visit, scenario_id: uuid.UUID | str) -> Scenario:
         return scenario_get(visit.team, scenario_id)
     except Scenario.DoesNotExist as missing:
         raise Http404 from missing
-
-
-def with_stated_calibrations(parsed: Parsed, document: Mapping[str, Any]) -> Parsed:
-    """The scenario with the calibrations that the version before it states itself, which the form has no field for."""
-    stated = document.get("calibrations")
-    if stated is None:
-        return parsed
-    return parsed.model_copy(update={"calibrations": tuple(map(StatedCalibration.model_validate, stated))})
 
 
 def sent_draft_id(request: HttpRequest) -> uuid.UUID:

@@ -25,6 +25,30 @@ pytestmark = pytest.mark.django_db
 NEW = "/scenarios/new/"
 TRACE = "".join(f"{1.5 * row},{100 + row},20\n" for row in range(24)).encode()
 
+MIXED = {
+    "arrival": {"kind": "poisson", "mean_rps": 2.0},
+    "classes": [
+        {
+            "name": "chat", "share_ratio": 0.8, "prompt_tokens": {"kind": "lognormal", "mean": 800, "p95": 2000},
+            "output_tokens": {"kind": "fixed", "tokens": 100}, "slo": {"ttft_p95_ms": 500, "tpot_p95_ms": 60},
+        },
+        {
+            "name": "summaries", "share_ratio": 0.2, "priority": 1,
+            "prompt_tokens": {"kind": "lognormal", "mean": 2000, "p50": 1800},
+            "output_tokens": {"kind": "empirical", "values": [200, 300]},
+            "prefix": {"kind": "shared", "groups": 2, "tokens": 100},
+            "slo": {"goodput": {"ttft_ms": 10_000, "min_ratio": 0.9}},
+        },
+    ],
+}  # fmt: skip
+AGREED = [
+    {"provider": "groq", "model": "llama-3.3-70b-versatile", "discount_ratio": 0.1, "min_usd_per_month": 500},
+    {
+        "provider": "mine", "model": "tuned", "caching": "off",
+        "price": {"input_usd_per_mtok": 1, "output_usd_per_mtok": 4, "source": "our contract"},
+    },
+]  # fmt: skip
+
 
 @pytest.fixture
 def editor(user: User) -> Client:
@@ -73,9 +97,15 @@ def test_every_field_of_the_form_is_one_of_the_schema() -> None:
 
 def test_every_field_of_the_schema_is_one_of_the_form() -> None:
     """Else an edit would lose it. Left out: what has one value, what the trace names, what rows and GPUs stand for, and
-    calibrations, which an edit carries over."""
+    what an edit carries over: calibrations and kinds of requests."""
     shown = {item.path for item in items()}
-    left_out = {"schema_version", "api.alternatives", "calibrations", *(start.rstrip(".") for start in BY_GPU)}
+    left_out = {
+        "schema_version",
+        "api.alternatives",
+        "calibrations",
+        "traffic.classes",
+        *(start.rstrip(".") for start in BY_GPU),
+    }
     fields = set(_leaves(ScenarioSchema.model_json_schema(), ScenarioSchema.model_json_schema(), ""))
     assert {path for path in fields - shown - left_out if not path.startswith("traffic.trace.")} == set()
 
@@ -87,6 +117,24 @@ def _leaves(schema: dict[str, Any], node: dict[str, Any], prefix: str) -> Iterat
     for name, below in node.get("properties", {}).items():
         inside = list(_leaves(schema, below, f"{prefix}{name}."))
         yield from inside or [f"{prefix}{name}"]
+
+
+def test_an_edit_keeps_kinds_of_requests_and_terms_of_apis(editor: Client, user: User) -> None:
+    """The form has no fields for them."""
+    version = make_scenario(user, traffic=MIXED, slo={}, api={"alternatives": AGREED})
+    address = f"/scenarios/{version.scenario.pk}/edit/"
+    data = form_data(version.document, name="Renamed") | {"base_number": ["1"]}
+    assert editor.post(address, data).status_code == 302
+    assert latest_document() == json.loads(version.body) | {"name": "Renamed"}
+
+
+def test_terms_stay_with_their_api_when_rows_move_or_go(editor: Client, user: User) -> None:
+    version = make_scenario(user, api={"alternatives": AGREED})
+    rows = [f"api.alternatives.{row}.{name}" for row in range(2) for name in ("provider", "model")]
+    moved = {name: [""] for name in rows[:2]} | {rows[2]: ["mine"], rows[3]: ["tuned"]}
+    data = form_data(version.document) | {"base_number": ["1"]} | moved
+    assert editor.post(f"/scenarios/{version.scenario.pk}/edit/", data).status_code == 302
+    assert latest_document()["api"]["alternatives"] == json.loads(version.body)["api"]["alternatives"][1:]
 
 
 def test_help_beside_a_field_names_no_key_of_the_document() -> None:
