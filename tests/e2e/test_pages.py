@@ -1,6 +1,9 @@
 """Every page in light and dark, wide and narrow: axe finds nothing, nothing scrolls sideways, paper holds it all."""
 
+import base64
+import hmac
 import re
+import time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -9,6 +12,7 @@ from django.urls import resolve
 
 from planner.runs.models import Run
 from planner.teams.models import User
+from planner.teams.signing_in import CONFIRMED_AT
 from planner.web.urls import urlpatterns
 from tests.e2e.conftest import Visitor
 from tests.e2e.world import World, build_world
@@ -96,7 +100,8 @@ NO_PAGES = {
     "webhook-ping", "webhook-pause", "webhook-enable", "webhook-delete",
     "measurement-upload-forget", "measurement-delete", "measurement-compare", "measurement-plan",
     "measurement-calibrate", "calibration-use",
-    "operations-cancel", "operations-decide", "operations-limits",
+    "operations-cancel", "operations-decide", "operations-limits", "sign-out-elsewhere",
+    "second-factor", "second-factor-begin", "second-factor-remove",  # answers to forms, looked at below
     "run-line", "run-progress",  # parts of a page
 }  # fmt: skip
 """Addresses that are sent to, downloaded from, or parts of a page."""
@@ -169,6 +174,56 @@ def test_errors_of_the_form_are_accessible(visit: Any, client: Any, world: World
     assert violations(visitor) == []
     visitor.page.locator(".summary-errors a").first.click()
     assert visitor.page.evaluate("document.activeElement.tagName") == "INPUT"
+
+
+def test_a_second_factor_is_set_up_and_signs_in_on_accessible_pages(
+    visit: Any, client: Any, world: World, artifacts: Any
+) -> None:
+    visitor = visit(390)
+    page, faults = visitor.page, []
+    enter(visitor, client, world)
+    session = client.session
+    del session[CONFIRMED_AT]  # signed in some time ago
+    session.save()
+    visitor.go("/account/")
+    for name, button in (("confirm", "Set up a second factor"), ("key", "Go on"), ("codes", "Turn it on")):
+        if name == "key":
+            page.get_by_label("Password").fill(world.password)
+        elif name == "codes":
+            page.get_by_label("Code").fill(_digits_of(page.locator("form b").inner_text()))
+        page.get_by_role("button", name=button).click()
+        faults += [f"{name} {fault}" for fault in _now_looked_at(visitor, f"second-factor-{name}", artifacts)]
+    recovery_code = page.locator("ul.mono li").first.inner_text()
+    page.get_by_role("link", name="They are kept").click()
+    assert "10 recovery codes left" in page.locator("#second-factor").inner_text()
+    page.context.clear_cookies()
+    visitor.go("/sign-in/")
+    page.get_by_label("E-mail").fill(world.user.email)
+    page.get_by_label("Password").fill(world.password)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_label("Code").wait_for()
+    faults += [f"sign-in {fault}" for fault in _now_looked_at(visitor, "second-factor-sign-in", artifacts)]
+    page.get_by_label("Code").fill(recovery_code)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("heading", name="Scenarios").first.wait_for()
+    assert faults == []
+
+
+def _now_looked_at(visitor: Visitor, name: str, artifacts: Any) -> list[str]:
+    visitor.page.wait_for_load_state()
+    visitor.page.screenshot(path=str(artifacts / f"{name}-390-light.png"))
+    faults = violations(visitor)
+    visitor.page.emulate_media(color_scheme="dark")
+    faults += violations(visitor, CONTRAST)
+    visitor.page.emulate_media(color_scheme="light")
+    return faults
+
+
+def _digits_of(seed: str) -> str:
+    """What an authenticator app shows (RFC 6238)."""
+    digest = hmac.digest(base64.b32decode(seed.replace(" ", "")), (int(time.time()) // 30).to_bytes(8, "big"), "sha1")
+    at = digest[-1] & 15
+    return f"{(int.from_bytes(digest[at : at + 4], 'big') & 0x7FFFFFFF) % 10**6:06d}"
 
 
 def test_the_report_at_hand(visit: Any, client: Any, world: World) -> None:
