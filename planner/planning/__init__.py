@@ -10,7 +10,7 @@ from costmodel import using as using_prices
 from planner.planning.calibration.deployment import MeasuredDeployment, catalog_model_id, read_deployment
 from planner.planning.calibration.matching import with_calibrations
 from planner.planning.errors import FieldError, PlanCancelled, ScenarioInvalid
-from planner.planning.estimate import estimate_cells, estimate_preview, estimate_scenario
+from planner.planning.estimate import estimate_cells, estimate_preview, estimate_scenario, not_estimated
 from planner.planning.listing import KINDS as CATALOG_KINDS
 from planner.planning.listing import catalog_listing, gpu_price_days, model_facts
 from planner.planning.own_catalog import Kind as OwnKind
@@ -83,6 +83,7 @@ __all__ = [
     "gpu_changes",
     "gpu_price_days",
     "model_facts",
+    "not_estimated",
     "own_defaults",
     "own_entry",
     "parse_feed",

@@ -71,8 +71,7 @@ def _document(found: Estimate) -> dict[str, Any]:
     candidates = [option.candidate for option in found.options]
     tokens = monthly_tokens(job.load, scenario.billing.hours_per_month)
     notes = notes_of(job, found.gpus, [best.candidate] if best else candidates)
-    if scenario.serving.disaggregation != "off":
-        notes.append("The estimate is of replicas that compute prompts and outputs; a run also sizes them apart.")
+    notes += not_estimated(scenario)
     covered = best.coverage if best else None
     document = {
         "schema_version": SCHEMA_VERSION,
@@ -94,6 +93,19 @@ def _document(found: Estimate) -> dict[str, Any]:
         "provenance": provenance(job, found.gpus, found.hosted, covered, assumptions(job, found.hosted), notes),
     }
     return {key: plain(value) for key, value in document.items()}
+
+
+def not_estimated(scenario: Scenario) -> list[str]:
+    """What the scenario asks for and only a run answers, as sentences."""
+    notes, serving, confidence = [], scenario.serving, scenario.slo.confidence_ratio
+    if serving.disaggregation != "off":
+        also = "only sizes" if serving.disaggregation == "on" else "also sizes"
+        notes.append(f"The estimate is of replicas that compute prompts and outputs; a run {also} them apart.")
+    if serving.router != "round_robin":
+        notes.append("The estimate deals requests in turn; a run simulates the router asked for.")
+    if confidence is not None:
+        notes.append(f"The estimate adds no replicas for a confidence of {confidence:.0%}; a run does.")
+    return notes
 
 
 def estimate_cells(scenario: Scenario, *, load_ratio: float = 1.0, output_ratio: float = 1.0) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from costmodel.pricing.money import exact
@@ -80,7 +81,7 @@ def plan(
     gpus = resolve_gpus(scenario.hardware, scenario.priced_at)
     hosted = hosted_bills(scenario, job.load)
     against = cheapest(hosted)
-    answers, best, hour = _confirmed(job, _search(job, gpus, against, teller), against, teller)
+    answers, best, hour = _search(job, gpus, against, teller)
     if best is None or hour is None:
         report = _without_fleet(job, gpus, hosted, answers)
     else:
@@ -103,51 +104,80 @@ class Answer:
     option: Option | None = None
 
 
-def _search(job: Job, gpus: Sequence[Gpu], against: Hosted | None, teller: Teller) -> list[Answer]:
-    """Fleets of replicas that do both and of prefill and decode pools, as asked."""
+def _search(
+    job: Job, gpus: Sequence[Gpu], against: Hosted | None, teller: Teller
+) -> tuple[list[Answer], Sized | None, Whole | None]:
+    """The cheapest fleet, of replicas that do both and of prefill and decode pools, as asked, with its confirmation.
+
+    Confirming adds replicas, and so does the probability asked for. Candidates that were left out at the price before
+    are then simulated too where they may cost less than the price now, until none is left: what is left out costs more
+    than the fleet that is recommended.
+    """
     asked = job.scenario.serving.disaggregation
-    answers = [] if asked == "on" else _search_replicas(job, gpus, against, teller)
-    return answers if asked == "off" else answers + _search_pools(job, gpus, against, teller, answers)
+    setups = [setup for gpu in gpus for setup in setups_of(job, gpu)]
+    answers, order = ([], None) if asked == "on" else _replicas(job, setups, against, teller)
+    pools = None if asked == "off" else PoolOrder(job, [prepare(job, setup) for setup in setups])
+    best: Sized | None = None
+    hour: Whole | None = None
+    first = True
+    while True:
+        more = 0
+        if order is not None:
+            order.again(_least_usd(answers))
+            more += _further_replicas(job, answers, order, against, teller)
+        if pools is not None:
+            pools.again(_least_usd(answers))
+            found = _further_pools(job, pools, against, teller)
+            answers, more = answers + found, more + len(found)
+        if not more and not first:
+            break
+        first = False
+        answers, best, hour = _confirmed(job, answers, against, teller)
+    if asked == "on":
+        prepared = [prepare(job, setup) for setup in setups]
+        answers += [Answer(candidate) for candidate in prepared if candidate.replica is None]
+    return answers, best, hour
 
 
-def _search_pools(
-    job: Job, gpus: Sequence[Gpu], against: Hosted | None, teller: Teller, known: Sequence[Answer]
-) -> list[Answer]:
-    """Prefill and decode pools, those first that cost least by the closed form; without `known` fleets what cannot be
-    is told too, so that the report has its reasons."""
-    prepared = [prepare(job, setup) for gpu in gpus for setup in setups_of(job, gpu)]
-    order = PoolOrder(job, prepared, [answer.bill for answer in known if answer.bill is not None])
+def _least_usd(answers: Sequence[Answer]) -> Fraction | None:
+    """The cheapest month of what was simulated."""
+    return min((exact(a.bill.cost.exact_usd_per_month) for a in answers if a.bill is not None), default=None)
+
+
+def _further_pools(job: Job, order: PoolOrder, against: Hosted | None, teller: Teller) -> list[Answer]:
+    """Prefill and decode pools, those first that cost least by the closed form."""
     answers: list[Answer] = []
     for candidate in order:
         answer = _simulated(job, candidate, against, teller, len(answers), max(1, order.likely))
         answers.append(answer)
         if answer.bill is not None:
             order.found(exact(answer.bill.cost.exact_usd_per_month))
-    impossible = [Answer(candidate) for candidate in prepared if candidate.replica is None]
-    return answers if known else answers + impossible
+    return answers
 
 
-def _search_replicas(job: Job, gpus: Sequence[Gpu], against: Hosted | None, teller: Teller) -> list[Answer]:
-    setups = [setup for gpu in gpus for setup in setups_of(job, gpu)]
+def _replicas(
+    job: Job, setups: Sequence[Setup], against: Hosted | None, teller: Teller
+) -> tuple[list[Answer], Order | None]:
+    """All candidates simulated, or where there are many, their closed form and the order in which to simulate them."""
     if len(setups) <= SIMULATED_WHOLE:
         return [
             _simulated(job, prepare(job, setup), against, teller, done, len(setups))
             for done, setup in enumerate(setups)
-        ]
+        ], None
     teller.say(0.0, f"Looking at {len(setups)} candidates by the closed form")
     options = [_looked_at(job, setup, against) for setup in setups]
-    order = Order(job, options)
-    found: dict[int, Answer] = {}
-    likely = max(1, min(len(options), 2 * SIMULATED_LEAST))
+    return [Answer(option.candidate, option=option) for option in options], Order(job, options)
+
+
+def _further_replicas(job: Job, answers: list[Answer], order: Order, against: Hosted | None, teller: Teller) -> int:
+    """Simulate in that order, in the places of the closed forms; how many there were."""
+    done, likely = 0, max(1, min(len(answers), 2 * SIMULATED_LEAST))
     for place in order:
-        answer = _simulated(job, replace(options[place].candidate, reason=None), against, teller, len(found), likely)
-        found[place] = answer
+        answer = _simulated(job, replace(answers[place].candidate, reason=None), against, teller, done, likely)
+        answers[place], done = answer, done + 1
         if answer.bill is not None:
             order.found(exact(answer.bill.cost.exact_usd_per_month))
-    return [
-        found.get(place, Answer(option.candidate, option=None if option.form is None else option))
-        for place, option in enumerate(options)
-    ]
+    return done
 
 
 def _looked_at(job: Job, setup: Setup, against: Hosted | None) -> Option:
@@ -188,7 +218,7 @@ def _priced(job: Job, candidate: Candidate, size: Sized | None, against: Hosted 
 
 
 def _row(job: Job, answer: Answer) -> dict[str, Any]:
-    if answer.option is not None:
+    if answer.option is not None and answer.option.form is not None:
         return unsimulated_row(job, answer.option)
     return candidate_row(job, answer.candidate, answer.size, answer.bill)
 

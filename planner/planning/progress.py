@@ -31,7 +31,8 @@ class Teller:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def say(self, fraction_ratio: float, stage: str) -> None:
-        self.fraction_ratio, self.stage = fraction_ratio, stage
+        self.fraction_ratio = max(self.fraction_ratio, fraction_ratio)  # a search may be taken up again
+        self.stage = stage
         self.tick()
 
     def tick(self) -> None:

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from planner.planning import ESTIMATE_COLUMNS, estimate_cells, estimate_scenario, parse_scenario, plan, sample_scenario
+from planner.planning import (
+    ESTIMATE_COLUMNS,
+    estimate_cells,
+    estimate_scenario,
+    not_estimated,
+    parse_scenario,
+    plan,
+    sample_scenario,
+)
 from tests.planning.scenarios import SUPPORT_CHAT, changed
 
 
@@ -206,3 +214,12 @@ def test_a_web_process_estimates_without_loading_the_compiler():
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "False", done.stderr
+
+
+def test_what_only_a_run_answers_is_said():
+    asked = changed("serving", {"disaggregation": "on", "router": "least_requests"})
+    assert not_estimated(parse_scenario(changed("slo.confidence_ratio", None))) == []
+    asked["slo"]["confidence_ratio"] = 0.8
+    notes = not_estimated(parse_scenario(asked))
+    assert [word in note for word, note in zip(("apart", "router", "80%"), notes, strict=True)] == [True] * 3
+    assert set(notes) <= set(estimate_scenario(parse_scenario(asked))["provenance"]["notes"])

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -200,13 +201,12 @@ def test_what_cannot_be_cheaper_is_not_simulated(sized_pools):
     job, candidate = sized_pools
     gpu = candidate.gpu
     prepared = [prepare(job, setup) for setup in setups_of(job, gpu)]
-
-    class Bill:
-        class cost:  # noqa: N801
-            exact_usd_per_month = 1
-
-    assert list(PoolOrder(job, prepared, [Bill])) == []
-    assert [item.id for item in PoolOrder(job, prepared, [])] == [candidate.id]
+    order = PoolOrder(job, prepared)
+    order.found(Fraction(1))
+    assert list(order) == []
+    order.again(None)
+    assert [item.id for item in order] == [candidate.id]
+    assert list(order) == []
 
 
 def test_other_engines_have_no_pools():

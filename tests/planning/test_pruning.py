@@ -49,6 +49,34 @@ def test_the_cheapest_fleet_of_a_small_space_is_found_without_simulating_all(nam
     assert all(row["usd_per_month"]["mid"] > pruned["cost"]["usd_per_month"]["mid"] for row in left)
 
 
+def test_what_the_probability_makes_dearer_is_compared_with_what_was_left_out(monkeypatch):
+    """One A100 more is needed for the probability than for the targets; the H100, left out at the price before, is then
+    the cheapest."""
+    document = changed("billing.spare_replicas", 0)
+    document["model"] = {"id": "meta-llama/Llama-3.1-8B-Instruct"}
+    document["hardware"] = {
+        "gpus": ["A100-SXM4-80GB", "H100-SXM5-80GB", "H200-SXM-141GB"],
+        "tensor_parallel": [1],
+    }
+    document["traffic"] = {
+        "arrival": {"kind": "poisson", "mean_rps": 8},
+        "prompt_tokens": {"kind": "lognormal", "mean": 800, "p95": 2000},
+        "output_tokens": {"kind": "lognormal", "mean": 200, "p95": 500},
+    }
+    document["slo"] = {"ttft_p95_ms": 1000, "tpot_p95_ms": 25, "confidence_ratio": 0.9}
+    asked, module = parse_scenario(document), sys.modules["planner.planning.plan"]
+    every = plan(asked)
+    monkeypatch.setattr(module, "SIMULATED_WHOLE", 0)
+    monkeypatch.setattr("planner.planning.search.pruning.SIMULATED_LEAST", 1)
+    pruned = plan(asked)
+    assert every["recommended"]["gpu"] == "H100-SXM5-80GB"
+    assert (pruned["recommended"], pruned["cost"]) == (every["recommended"], every["cost"])
+    assert [row["id"] for row in pruned["candidates"]] == [row["id"] for row in every["candidates"]]
+    assert not all(row["simulated"] for row in pruned["candidates"] if row["feasible"])
+    rows = {row["gpu"]: row for row in pruned["candidates"]}
+    assert "probability below 90%" in rows["A100-SXM4-80GB"]["binding"]
+
+
 def test_owned_accelerators_are_simulated_however_dear(monkeypatch):
     monkeypatch.setattr(sys.modules["planner.planning.plan"], "SIMULATED_WHOLE", 0)
     monkeypatch.setattr("planner.planning.search.pruning.SIMULATED_LEAST", 1)

@@ -112,6 +112,7 @@ def _notes(scenario: Scenario, best: Row | None, rows: Sequence[Row]) -> Iterato
         yield "No API to compare with is chosen."
     if any((row.get("reason") or {}).get("code") == "price_unknown" for row in rows):
         yield "Some accelerators have no price and are left out."
+    yield from planning.not_estimated(scenario)
     yield "No queue is simulated yet: a run confirms or corrects this."
 
 
