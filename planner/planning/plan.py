@@ -349,7 +349,7 @@ def _with_fleet(
     batch = batch_section(job, bill, against)
     otherwise = operation_sentence(operation, said["choice"])
     gone, formats = withdrawn_sentence(hosted), precision_sentence(candidate, job.model.native_weight_dtype)
-    sure = sure_sentence(unsure["replicas"], size.serving)
+    sure = sure_sentence(unsure["replicas"], size.serving, scenario.slo.confidence_ratio)
     return _common(job, hosted, answers, candidate.id) | {
         "verdict": with_detail(
             said, billing_sentence(bill), "" if batch is None else batch["sentence"], formats, gone, otherwise, sure

@@ -337,6 +337,11 @@ def tornado_chart(report: Report) -> Chart | None:
     )
 
 
+def _within(label: str) -> str:
+    """A label inside a sentence; abbreviations keep their capitals."""
+    return label if label[:2].isupper() else label[0].lower() + label[1:]
+
+
 def _tornado_title(rows: Sequence[Mapping[str, Any]], *, split: bool) -> str:
     """split: the answer is a split of both sides; the rows tell which of them is the cheaper one alone."""
     flips, what = (
@@ -344,7 +349,7 @@ def _tornado_title(rows: Sequence[Mapping[str, Any]], *, split: bool) -> str:
         "which side alone is cheaper" if split else "the answer",
     )
     if not flips:
-        return f"No single change turns {what}; {rows[0]['label'].lower()} moves it most"
+        return f"No single change turns {what}; {_within(rows[0]['label'])} moves it most"
     return f"{', '.join(flips)} alone can turn {what}" if len(flips) < 4 else f"{len(flips)} inputs alone can turn it"
 
 

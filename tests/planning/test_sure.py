@@ -22,6 +22,7 @@ def test_replicas_are_added_until_the_targets_are_likely_enough():
     assert many > few
     probabilities = {row["serving"]: row["slo_probability_ratio"] for row in sure["uncertainty"]["replicas"]}
     assert probabilities[many - 1] < 0.8 <= probabilities[many]
+    assert "where 80% is asked for" in sure["verdict"]["detail"]
     assert sure["cost"]["usd_per_month"]["mid"] > usual["cost"]["usd_per_month"]["mid"]
     assert "probability below 80%" in sure["candidates"][0]["binding"]
 

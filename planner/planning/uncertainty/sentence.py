@@ -39,11 +39,13 @@ def _ttft_doubt(size: Sized) -> str:
     return ""
 
 
-def sure_sentence(rows: Sequence[dict[str, Any]], serving: int) -> str:
-    """How likely the planned fleet meets its targets, and what more replicas make of that."""
+def sure_sentence(rows: Sequence[dict[str, Any]], serving: int, asked_ratio: float | None) -> str:
+    """How likely the planned fleet meets its targets, what was asked for, and what more replicas make of that."""
     planned = next(row for row in rows if row["serving"] == serving)
     more = next((row for row in rows if row["serving"] > serving), None)
     start = f"Model error included, the targets hold with a probability of {planned['slo_probability_ratio']:.0%}"
+    if asked_ratio is not None:
+        start += f", where {asked_ratio:.0%} is asked for"
     if more is None:
         return f"{start}."
     return f"{start}; {more['serving']:,} serving replicas make it {more['slo_probability_ratio']:.0%}."
