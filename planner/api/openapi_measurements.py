@@ -91,7 +91,7 @@ _CALIBRATION_DETAIL = {
     **_CALIBRATION,
     "sources": [{"id": _ID, "name": "sweep.json", "digest": "9f" * 32, "measured_on": "2026-11-28"}],
     "calibration": {**_RESOLVED, "number": 1, "runs": 4, "compute_factor": 0.94},
-    "told": {"median_error_pct": {"before": 12.1, "after": 3.2, "held_out": 4.5}, "helps": True},
+    "told": {"median_error_pct": {"before": 12.1, "after": 3.2, "held_out": 4.5}, "helps": True, "against": []},
     "failure": "",
 }
 

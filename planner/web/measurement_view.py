@@ -269,6 +269,7 @@ class CalibrationView:
     intervals: tuple[Fact, ...]
     left_out: tuple[str, ...]
     helps: bool | None
+    against: tuple[str, ...]
 
 
 def calibration_view(stated: Told, told: Told) -> CalibrationView:
@@ -291,6 +292,7 @@ def calibration_view(stated: Told, told: Told) -> CalibrationView:
         intervals=tuple(_interval_facts(stated, told)),
         left_out=tuple(f"{each['label']}: {each['reason']}" for each in told["left_out"][:MOST_SHOWN]),
         helps=told["helps"],
+        against=tuple(told.get("against", ())),
     )
 
 

@@ -24,6 +24,7 @@ from planner.planning.calibration.fit import (
     held_out_predictions,
 )
 from planner.planning.calibration.intervals import LEAST_HELD_OUT, calibrated_interval
+from planner.planning.calibration.judging import PARTS, objections
 from planner.planning.calibration.matching import deployment_key
 from planner.planning.calibration.predicting import UNIT, load_words
 from planner.planning.calibration.runs import MeasuredRun
@@ -58,7 +59,8 @@ class NothingToFit(Exception):  # noqa: N818 - the name says what is the case
 def calibrate(dated: Sequence[DatedRun], number: int = 1) -> Calibrated:
     """Fit the factors of one deployment. Runs that cannot be simulated are left out and named. Raises NothingToFit.
 
-    helps: whether held-out figures are nearer than before; None where too few could be held out.
+    helps: whether held-out figures are nearer than before and nothing speaks against it (`against`, in sentences); None
+    where too few could be held out to say, and nothing speaks against it.
     """
     usable, left_out = _usable(dated[:MOST_RUNS])
     left_out += [(each.run.label, "more runs than are fitted") for each in dated[MOST_RUNS:]]
@@ -73,6 +75,13 @@ def calibrate(dated: Sequence[DatedRun], number: int = 1) -> Calibrated:
     stated = _stated(usable, factors_of(logs), covered, after, held_out, number)
     errors_before, errors_after = np.abs(before.predicted - before.measured), np.abs(after.predicted - after.measured)
     errors_held_out = None if held_out is None else np.abs(held_out - after.measured)
+    shipped = _ratios(covered)
+    intervals = {name: (getattr(stated, f"{name}_p10_ratio"), getattr(stated, f"{name}_p90_ratio")) for name in PARTS}
+    judged = after.predicted if held_out is None else held_out
+    against = objections(runs, before, after, judged, shipped, intervals)
+    helps: bool | None = False if against else None
+    if errors_held_out is not None and not against:
+        helps = _scaled(errors_held_out, after) < _scaled(errors_before, before)
     told = {
         "factors": [
             {
@@ -90,9 +99,10 @@ def calibrate(dated: Sequence[DatedRun], number: int = 1) -> Calibrated:
             "after": _median_pct(errors_after),
             "held_out": None if errors_held_out is None else _median_pct(errors_held_out),
         },
-        "shipped_ratios": _ratios(covered),
+        "shipped_ratios": shipped,
         "left_out": [{"label": label, "reason": reason} for label, reason in left_out],
-        "helps": None if errors_held_out is None else _scaled(errors_held_out, after) < _scaled(errors_before, before),
+        "helps": helps,
+        "against": against,
     }
     return Calibrated(stated, told)
 

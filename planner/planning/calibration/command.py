@@ -148,7 +148,8 @@ def calibration_text(made: Made) -> str:
         )
     lines += [f"left out: {label}: {reason}" for label, reason in [*made.left_out, *_left_out(told)]]
     if told["helps"] is False:
-        lines.append("It does not help: runs that were held out are no nearer with it.")
+        against = "; ".join(told["against"]) or "runs that were held out are no nearer with it"
+        lines.append(f"It does not help: {against}.")
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""How wide the interval is once runs of one's own are known: never narrower than what held-out runs were off by."""
+"""How wide the interval is once runs of one's own are known: held by the shipped one, then by held-out runs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def calibrated_interval(shipped: Ratios, held_out: Sequence[float], span: float)
     """Measured over predicted, tenth and ninetieth percentile.
 
     shipped: before any run. held_out: logarithms of measured over predicted of runs held out of the fit. span: of their
-    loads. Each side w becomes max(sqrt((8·w² + n·q²) / (8 + n)), q) in the logarithm, q the error that eight of ten
-    held-out figures stay within.
+    loads. Each side w becomes sqrt((8·w² + n·q²) / (8 + n)) in the logarithm, q the error that eight of ten held-out
+    figures stay within; of eight figures or more at least q. Of fewer, one bad run cannot make the interval useless.
     """
     count = len(held_out)
     if count < LEAST_HELD_OUT or span < LEAST_SPAN:
@@ -39,4 +39,4 @@ def eight_of_ten(errors: Sequence[float]) -> float:
 
 def _side(width: float, off: float, count: int) -> float:
     mixed = math.sqrt((SHIPPED_COUNTS_AS * width**2 + count * off**2) / (SHIPPED_COUNTS_AS + count))
-    return max(mixed, off)
+    return max(mixed, off) if count >= SHIPPED_COUNTS_AS else mixed

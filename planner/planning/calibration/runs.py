@@ -115,9 +115,11 @@ def run_load(run: Run, format_key: str, replicas: int = 1) -> RowLoad:
     of_server = format_key in OF_SERVERS
     steps = _replayed(run, replicas) if of_server and kind == "poisson" else ()
     histograms = _histograms(run)
+    requests = max(1, round(requests_in(steps))) if steps else min(run.completed, max(MOST_REQUESTS, in_flight))
+    warm_up, after = _around(run, kind, in_flight)
     return RowLoad(
         kind=kind,
-        requests=max(1, round(requests_in(steps))) if steps else min(run.completed, max(MOST_REQUESTS, in_flight)),
+        requests=warm_up + requests + after,
         in_flight=in_flight,
         rate_rps=rate_rps,
         prompt_tokens=prompt,
@@ -127,7 +129,23 @@ def run_load(run: Run, format_key: str, replicas: int = 1) -> RowLoad:
         served=not of_server,
         steps=steps,
         histograms=histograms,
+        warm_up=warm_up,
+        after=after,
     )
+
+
+def _around(run: Run, kind: LoadKind, in_flight: int) -> tuple[int, int]:
+    """(requests of the warm-up, requests sent after those that count), where the file tells of a warm-up.
+
+    Counted in requests and not in seconds, so that the same ones count whatever the constants. In a closed loop at
+    least the first of every client are warm-up, as all are sent at once.
+    """
+    rps = run.request_rps or (run.completed / run.duration_s if run.completed and run.duration_s else 0.0)
+    if not run.warm_up_s or run.warm_up_s < 0 or kind == "burst" or not 0 < rps <= FASTEST_RPS:
+        return 0, 0
+    at_once = in_flight if kind == "closed" else math.ceil(run.mean_concurrency or 0.0)
+    at_once = min(at_once, MOST_IN_FLIGHT)
+    return max(at_once, round(min(rps * run.warm_up_s, MOST_REQUESTS))), at_once
 
 
 def _replayed(run: Run, replicas: int) -> tuple[tuple[float, float], ...]:

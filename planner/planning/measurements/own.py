@@ -23,10 +23,13 @@ def own_runs(document: Mapping[str, Any]) -> list[Run]:
     """Every step, with the definitions of `Run`; rates and latencies are of what the document says they are."""
     steps = document.get("steps")
     server = section(document, "server")
-    return [_run(step, server) for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    warm_up_s = num(section(document, "settings").get("warm_up_s"))
+    return (
+        [_run(step, server, warm_up_s) for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    )
 
 
-def _run(step: Mapping[str, Any], server: Mapping[str, Any]) -> Run:
+def _run(step: Mapping[str, Any], server: Mapping[str, Any], warm_up_s: float | None) -> Run:
     latencies = section(step, "latencies_ms")
     run = Run(
         label=str(step.get("label") or ""),
@@ -34,6 +37,7 @@ def _run(step: Mapping[str, Any], server: Mapping[str, Any]) -> Run:
         engine=str(server.get("engine") or ""),
         completed=whole(step.get("completed")),
         failed=whole(step.get("failed")),
+        warm_up_s=warm_up_s,
         offered_rps=limit(step.get("offered_rps")),
         latencies_ms={
             name: found

@@ -52,6 +52,7 @@ class Run:
     bounds_ms: metric -> statistic -> [low, high] where a histogram tells no more than its bucket. lengths: input and
     output -> [[tokens, requests of at most so many], ...]. rate_steps: [[seconds, requests per second], ...], one after
     the other, where the rate was sampled. cached_prompt_ratio: of the prompt tokens, as a prefix cache counts.
+    warm_up_s: for so long the load had run before the first request that counts; it ran on until the last had ended.
     """
 
     label: str = ""
@@ -78,6 +79,7 @@ class Run:
     lengths: dict[str, list[list[float]]] = field(default_factory=dict)
     rate_steps: list[list[float]] = field(default_factory=list)
     cached_prompt_ratio: float | None = None
+    warm_up_s: float | None = None
     notes: list[str] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
 

@@ -80,7 +80,15 @@ def predict(
         log = simulate(config, step_time if step_ratio == 1.0 else scaled(step_time, step_ratio), stream)
     except SimulatorError as problem:
         raise Unusable(f"not simulated: {problem.code}") from problem
-    return _measure(log, share.lanes)
+    return _measure(log, share.lanes, _counted(setup.load, share))
+
+
+def _counted(load: RowLoad, share: Share) -> slice:
+    """The lane's requests that are measured: without the warm-up, and without those that only keep the load up."""
+    if not load.warm_up and not load.after:
+        return slice(None)
+    first = min(share.requests - 1, round(load.warm_up / share.lanes))
+    return slice(first, max(first + 1, share.requests - round(load.after / share.lanes)))
 
 
 def lane_share(setup: RowSetup) -> Share:
@@ -250,21 +258,31 @@ def moving_arrivals_ps(steps: Sequence[tuple[float, float]], count: int, rng: np
     return arrival_ps
 
 
-def _measure(log: EventLog, lanes: int) -> Prediction:
+def _measure(log: EventLog, lanes: int, counted: slice) -> Prediction:
     done = log.outcome == FINISHED
     if not done.any() or not bool(done.all()):
         raise Unusable("requests do not fit the KV pool by our memory model")
-    first, several = ttft_ms(log), tpot_ms(log)
+    first, several, whole = ttft_ms(log)[counted], tpot_ms(log)[counted], e2e_ms(log)[counted]
     several = several[~np.isnan(several)]
     return Prediction(
-        throughput_tok_s=lanes * float(log.output_tokens.sum()) / (log.end_ps / PS_PER_S),
+        throughput_tok_s=lanes * _tokens_per_s(log, counted),
         ttft_ms=float(first.mean()),
         ttft_median_ms=float(np.median(first)),
         tpot_ms=float(several.mean()) if several.size else None,
         tpot_median_ms=float(np.median(several)) if several.size else None,
-        e2e_s=float(e2e_ms(log).mean()) / 1e3,
-        percentiles_ms=_percentiles_ms({"ttft": first, "tpot": several, "e2e": e2e_ms(log)}),
+        e2e_s=float(whole.mean()) / 1e3,
+        percentiles_ms=_percentiles_ms({"ttft": first, "tpot": several, "e2e": whole}),
     )
+
+
+def _tokens_per_s(log: EventLog, counted: slice) -> float:
+    """Output tokens of what ended while the counted requests were sent; of the whole run where all are counted."""
+    sent_ps = log.arrival_ps[counted]
+    from_ps, to_ps = int(sent_ps[0]), int(sent_ps[-1])
+    if counted == slice(None) or to_ps <= from_ps:
+        return float(log.output_tokens.sum()) / (log.end_ps / PS_PER_S)
+    ended = (log.finish_ps > from_ps) & (log.finish_ps <= to_ps)
+    return float(log.output_tokens[ended].sum()) / ((to_ps - from_ps) / PS_PER_S)
 
 
 def _percentiles_ms(latencies_ms: Mapping[str, NDArray[np.float64]]) -> dict[tuple[str, str], float]:

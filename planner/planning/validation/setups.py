@@ -62,7 +62,8 @@ class RowLoad:
 
     `served`: they came over HTTP, not from a benchmark inside the process. `steps`: (seconds, requests per second) one
     after the other, over all GPUs, where the rate moved; `requests` is what they bring. `histograms`: of prompts and
-    outputs, (tokens, requests of at most so many), for `lengths` "histogram".
+    outputs, (tokens, requests of at most so many), for `lengths` "histogram". `warm_up`: of the requests, the first so
+    many that are not measured; `after`: the last so many, which keep the load up until the measured ones have ended.
     """
 
     kind: LoadKind
@@ -76,6 +77,8 @@ class RowLoad:
     served: bool = True
     steps: tuple[tuple[float, float], ...] = ()
     histograms: tuple[Histogram, Histogram] | None = None
+    warm_up: int = 0
+    after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
