@@ -9,6 +9,8 @@ from planner.reports.headline import against, candidate_of
 
 Report = Mapping[str, Any]
 Kind = str
+Target = tuple[str, int | None, str | None]
+"""Metric, percentile (None: a ratio), and the class of requests whose target it is (None: of all)."""
 METRICS = ("ttft", "tpot", "itl", "e2e", "goodput")
 
 
@@ -30,7 +32,7 @@ def results(reports: Sequence[Report | None]) -> tuple[Result, ...]:
         Result(name, label, unit, tuple(None if report is None else take(report) for report in reports), less)
         for name, label, unit, less, take in _TAKEN
     ]
-    rows += [_target(reports, metric, percentile) for metric, percentile in _targets(reports)]
+    rows += [_target(reports, *target) for target in _targets(reports)]
     return tuple(row for row in rows if any(value is not None for value in row.values))
 
 
@@ -108,26 +110,30 @@ _TAKEN: tuple[tuple[str, str, str, bool | None, Callable[[Report], Any]], ...] =
 )
 
 
-def _targets(reports: Sequence[Report | None]) -> list[tuple[str, int | None]]:
-    found = {(row["metric"], row["percentile"]) for report in reports for row in _of_all(report)}
-    return sorted(found, key=lambda key: (METRICS.index(key[0]) if key[0] in METRICS else 9, key[1] or 0))
+def _targets(reports: Sequence[Report | None]) -> list[Target]:
+    found = {_key(row) for report in reports for row in _judged(report)}
+    return sorted(found, key=lambda key: (key[2] or "", METRICS.index(key[0]) if key[0] in METRICS else 9, key[1] or 0))
 
 
-def _of_all(report: Report | None) -> Sequence[Mapping[str, Any]]:
-    """Targets of all requests; those of a class have nothing to stand beside."""
-    return [row for row in (report or {}).get("slo") or () if not row.get("traffic_class")]
+def _judged(report: Report | None) -> Sequence[Mapping[str, Any]]:
+    return (report or {}).get("slo") or ()
 
 
-def _target(reports: Sequence[Report | None], metric: str, percentile: int | None) -> Result:
+def _key(row: Mapping[str, Any]) -> Target:
+    return row["metric"], row["percentile"], row.get("traffic_class")
+
+
+def _target(reports: Sequence[Report | None], metric: str, percentile: int | None, kind: str | None) -> Result:
     ratio = percentile is None
     name = f"{metric}_ratio" if ratio else f"{metric}_p{percentile}_ms"
-    label = names.metric({"metric": metric, "percentile": percentile})
-    values = tuple(_predicted(report, metric, percentile) for report in reports)
+    label = names.metric({"metric": metric, "percentile": percentile, "traffic_class": kind})
+    values = tuple(_predicted(report, (metric, percentile, kind)) for report in reports)
+    name = f"{name}:{kind}" if kind else name
     return Result(name, label, "ratio" if ratio else "ms", values, less_is_better=not ratio)
 
 
-def _predicted(report: Report | None, metric: str, percentile: int | None) -> Any:
-    row = next((r for r in _of_all(report) if (r["metric"], r["percentile"]) == (metric, percentile)), None)
+def _predicted(report: Report | None, target: Target) -> Any:
+    row = next((each for each in _judged(report) if _key(each) == target), None)
     if row is None or row["predicted"] is None:
         return None
     return {"low": row["low"], "mid": row["predicted"], "high": row["high"], "target": row["target"], "met": row["met"]}

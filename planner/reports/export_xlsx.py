@@ -29,7 +29,7 @@ def report_xlsx(report: Mapping[str, Any]) -> bytes:
         _table(book, "API bills", "The month of each hosted model for the same tokens.", tables.api(report))
     _table(book, "Candidates", "Every fleet tried; targets' columns hold what is predicted.", tables.candidates(report))
     if host is not None:
-        _table(book, "Targets", "The recommended fleet in the peak hour.", rows_table(_SLO, report["slo"]))
+        _table(book, "Targets", "The recommended fleet in the peak hour.", _targets(report))
         _curves(book, report)
         _week(book, report, host)
         _table(book, "Sensitivity", "What the saving becomes when one assumption changes.", tables.sensitivity(report))
@@ -38,6 +38,12 @@ def report_xlsx(report: Mapping[str, Any]) -> bytes:
     _table(book, "Assumptions", "What was taken for granted.", rows_table(_ASSUMED, provenance["assumptions"]))
     _table(book, "Sources", "Where figures from outside come from.", rows_table(_SOURCE, provenance["sources"]))
     return book.bytes()
+
+
+def _targets(report: Mapping[str, Any]) -> Table:
+    """Every target, with the kind of requests that it is of where there are several."""
+    columns = ("traffic_class", *_SLO) if report.get("classes") else _SLO
+    return rows_table(columns, report["slo"])
 
 
 def _table(book: Book, name: str, note: str, table: Table) -> Any:

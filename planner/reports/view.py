@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 from planner.reports import confidence, evidence, fleet, headline, memory, money, names, operation, performance
+from planner.reports.classes import class_table
 from planner.reports.numbers import tidy
 from planner.reports.parts import Chart, Fact, Figure, State, Table
 
@@ -27,6 +28,7 @@ class ReportView:
     engine: tuple[tuple[str, str], ...]
     commands: tuple[tuple[str, str], ...]
     slo: Table | None
+    classes: Table | None
     interval_sentence: str
     slo_sentence: str
     confirmed_sentence: str
@@ -101,6 +103,7 @@ def report_view(report: Report, today: date) -> ReportView:
         engine=fleet.engine_facts(report) if feasible else (),
         commands=commands,
         slo=performance.slo_table(report),
+        classes=class_table(report),
         interval_sentence=evidence.interval_sentence(report),
         confirmed_sentence=tidy((report.get("confirmation") or {}).get("sentence") or ""),
         slo_sentence=tidy((report.get("uncertainty") or {}).get("slo_probability_sentence") or ""),

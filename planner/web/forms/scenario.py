@@ -10,7 +10,7 @@ from planner.web.forms.labels import CHOICE_LABELS
 from planner.web.forms.layout import Group, Item, Section
 from planner.web.forms.schema import FieldSchema, field_schema
 from planner.web.forms.sections import SECTIONS
-from planner.web.forms.values import BY_GPU, DEFAULT_WAYS, Values, asked_gpus, first
+from planner.web.forms.values import BY_GPU, DEFAULT_WAYS, Values, asked_gpus, first, text_of
 
 SAID_UNITS = ("ms", "req/s", "hours", "tokens")
 Options = tuple[tuple[str, str], ...]
@@ -185,9 +185,14 @@ def _group(group: Group, values: Values, by_field: Faults, traces: Options) -> G
         by_kind=bool(group.kind),
         folded=group.folded,
         chain=group.chain,
-        open=any(field.problems or field.value for field in fields),
+        open=any(field.problems or _own(field) for field in fields),
         fields=fields,
     )
+
+
+def _own(field: FieldView) -> bool:
+    """True for a field with a value that differs from its default."""
+    return field.value not in ("", text_of(field_schema(field.name).default))
 
 
 def _field(item: Item, values: Values, by_field: Faults, traces: Options = ()) -> FieldView:
@@ -237,6 +242,8 @@ def _options(item: Item, schema: FieldSchema) -> Options:
 def _label(path: str, choice: str) -> str:
     if path == "model.kv_dtype" and choice == "auto":
         return "auto (as the engine does)"
+    if path.endswith(".caching"):
+        return {"cheapest": "whatever costs least", "off": "not used"}.get(choice, CHOICE_LABELS.get(choice, choice))
     if path == "traffic.arrival.kind" and choice == "constant":
         return "Evenly spaced"
     return CHOICE_LABELS.get(choice, choice)

@@ -31,6 +31,17 @@ _SIZE_HELP = {
     "n_kv_heads": "Key and value heads; fewer than query heads with grouped-query attention.",
 }
 API_ROWS = 8
+API_FIELDS = ("provider", "model", "service_tier", "caching", "discount_ratio", "min_usd_per_month")
+
+
+def _terms(row: int) -> tuple[Item, ...]:
+    """What was agreed with the provider of one row."""
+    labels = ("Tier of service", "Cache of prompts", "Discount", "Month at least")
+    return tuple(
+        Item(f"api.alternatives.{row}.{name}", f"{label}, provider {row + 1}")
+        for name, label in zip(API_FIELDS[2:], labels, strict=True)
+    )
+
 
 SECTIONS: tuple[Section, ...] = (
     Section(
@@ -152,11 +163,16 @@ SECTIONS: tuple[Section, ...] = (
                     )
                 )
             ),
+            Group(
+                tuple(item for row in range(API_ROWS) for item in _terms(row)),
+                title="What was agreed with them: tier of service, cache, discount, minimum",
+                folded=True,
+            ),
             Group((Item("api.utc_offset_hours", "The week's clock ahead of UTC", optional=True),)),
         ),
         open=False,
         note="The verdict compares your own fleet with these at list prices, for the same tokens. Choose models that "
-        "would do your job as well: answers are not compared. Own prices and terms of a saved scenario are kept while "
+        "would do your job as well: answers are not compared. Own prices of a saved scenario are kept while "
         "provider and model stay; they are changed over the API.",
     ),
     Section(

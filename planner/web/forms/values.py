@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from planner.web.forms.layout import Group
-from planner.web.forms.sections import API_ROWS, SECTIONS, items
+from planner.web.forms.schema import field_schema
+from planner.web.forms.sections import API_FIELDS, API_ROWS, SECTIONS, items
 
 Values = dict[str, list[str]]
 BY_GPU = ("hardware.price_overrides.", "hardware.owned_gpus.")
@@ -57,11 +58,12 @@ def _texts(value: Any) -> list[str]:
     if isinstance(value, list | tuple):
         if any(isinstance(item, list | tuple | dict) for item in value):
             return [json.dumps(value)]
-        return [_text(item) for item in value]
-    return [_text(value)]
+        return [text_of(item) for item in value]
+    return [text_of(value)]
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A value as a field shows it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -71,16 +73,20 @@ def _text(value: Any) -> str:
 
 def compact_api_rows(values: Values) -> Values:
     """The same values with the empty rows of the API list moved to its end, so that errors point at the right one."""
-    rows = []
-    for row in range(API_ROWS):
-        names = (f"api.alternatives.{row}.provider", f"api.alternatives.{row}.model")
-        pair = [values.get(name, [""]) for name in names]
-        if any(text.strip() for texts in pair for text in texts):
-            rows.append(pair)
-    out = {name: texts for name, texts in values.items() if not name.startswith("api.alternatives.")}
-    for row, (provider, model) in enumerate(rows):
-        out[f"api.alternatives.{row}.provider"], out[f"api.alternatives.{row}.model"] = provider, model
-    return out
+    start = "api.alternatives."
+    rows = [
+        {name: values[f"{start}{row}.{name}"] for name in API_FIELDS if f"{start}{row}.{name}" in values}
+        for row in range(API_ROWS)
+    ]
+    filled = [row for row in rows if any(_typed(name, texts) for name, texts in row.items())]
+    out = {name: texts for name, texts in values.items() if not name.startswith(start)}
+    return out | {f"{start}{place}.{name}": texts for place, row in enumerate(filled) for name, texts in row.items()}
+
+
+def _typed(name: str, texts: list[str]) -> bool:
+    """False for what an untouched row says: nothing, or the first of a choice."""
+    default = field_schema(f"api.alternatives.0.{name}").default
+    return any(text.strip() not in ("", text_of(default)) for text in texts)
 
 
 def counted(values: Values) -> Values:

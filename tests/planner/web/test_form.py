@@ -15,7 +15,7 @@ from planner.runs.models import Run
 from planner.scenarios.models import Scenario
 from planner.teams.models import User
 from planner.web.forms.schema import field_schema
-from planner.web.forms.sections import items
+from planner.web.forms.sections import API_FIELDS, items
 from planner.web.forms.values import BY_GPU, values_of
 from planner.web.starts import start_values
 from tests.factories import make_scenario, make_trace, make_user, scenario_dict
@@ -120,7 +120,7 @@ def _leaves(schema: dict[str, Any], node: dict[str, Any], prefix: str) -> Iterat
 
 
 def test_an_edit_keeps_kinds_of_requests_and_terms_of_apis(editor: Client, user: User) -> None:
-    """The form has no fields for them."""
+    """Kinds of requests and own prices have no fields."""
     version = make_scenario(user, traffic=MIXED, slo={}, api={"alternatives": AGREED})
     address = f"/scenarios/{version.scenario.pk}/edit/"
     data = form_data(version.document, name="Renamed") | {"base_number": ["1"]}
@@ -130,11 +130,29 @@ def test_an_edit_keeps_kinds_of_requests_and_terms_of_apis(editor: Client, user:
 
 def test_terms_stay_with_their_api_when_rows_move_or_go(editor: Client, user: User) -> None:
     version = make_scenario(user, api={"alternatives": AGREED})
-    rows = [f"api.alternatives.{row}.{name}" for row in range(2) for name in ("provider", "model")]
-    moved = {name: [""] for name in rows[:2]} | {rows[2]: ["mine"], rows[3]: ["tuned"]}
-    data = form_data(version.document) | {"base_number": ["1"]} | moved
+    emptied = {f"api.alternatives.0.{name}": [""] for name in API_FIELDS}
+    data = form_data(version.document) | {"base_number": ["1"]} | emptied
     assert editor.post(f"/scenarios/{version.scenario.pk}/edit/", data).status_code == 302
     assert latest_document()["api"]["alternatives"] == json.loads(version.body)["api"]["alternatives"][1:]
+
+
+def test_terms_of_an_api_are_typed_and_cleared(editor: Client, user: User) -> None:
+    version = make_scenario(user, api={"alternatives": AGREED})
+    terms = {"service_tier": "standard", "caching": "off", "discount_ratio": "", "min_usd_per_month": "750"}
+    typed = {f"api.alternatives.0.{name}": [text] for name, text in terms.items()}
+    data = form_data(version.document) | {"base_number": ["1"]} | typed
+    assert editor.post(f"/scenarios/{version.scenario.pk}/edit/", data).status_code == 302
+    named = dict(list(AGREED[0].items())[:2])
+    asked = [named | {"caching": "off", "min_usd_per_month": 750}, AGREED[1]]
+    assert latest_document() == canonical(scenario_dict(api={"alternatives": asked}))
+
+
+def test_a_fault_in_terms_stands_beside_its_field_and_opens_the_fold(editor: Client) -> None:
+    typed = {"api.alternatives.2.discount_ratio": ["2"], "api.alternatives.1.service_tier": ["standard"]}
+    page = editor.post(NEW, form_data() | typed).content.decode()
+    assert 'href="#api-alternatives-0-discount_ratio"' in page
+    assert 'href="#api-alternatives-0-provider"' in page
+    assert re.search(r'<details class="data" open><summary>What was agreed', page)
 
 
 def test_help_beside_a_field_names_no_key_of_the_document() -> None:
