@@ -108,3 +108,9 @@ def test_lines_beyond_the_api_bill_leave_no_gpu_price_and_no_split_that_pays(pla
     assert (flip["p10"], flip["p90"]) == (0, 0)
     assert "a month less" not in report["hybrid"]["sentence"]
     assert "with the further lines it costs $" in report["hybrid"]["sentence"]
+
+
+def test_a_gpu_price_below_a_cent_is_said_as_such():
+    report = plan(parse_scenario(document(mean_rps=1e-4)))
+    assert 0 < report["verdict"]["flip_gpu_usd_per_hour"] < 0.01
+    assert "Self-hosting would be cheaper below a cent per GPU-hour; $1.00 is counted." in report["verdict"]["detail"]

@@ -28,8 +28,8 @@ from planner.planning.search.candidates import Candidate
 from planner.planning.traffic.load import Load
 
 NOTHING_FURTHER = Further(Decimal(0), Decimal(0), (), ())
-
-
+A_CENT = Decimal("0.01")
+"""Below it a GPU price at which the verdict turns is none that anybody is asked for."""
 CONSTRAINTS = {"beyond_budget": "budget", "beyond_quota": "quota"}
 
 
@@ -265,7 +265,8 @@ def _api_detail(best: Candidate, flip: Decimal | None, choice: str, api: Hosted)
     if flip <= 0:
         return f"{detail} No GPU price would make self-hosting cheaper: its further lines alone cost more."
     change = "Self-hosting would be cheaper below" if choice == "api" else "Self-hosting stays cheaper up to"
-    return f"{detail} {change} {price(flip)} per GPU-hour; {_counted_price(best)} is counted."
+    at = price(flip) if flip >= A_CENT else "a cent"
+    return f"{detail} {change} {at} per GPU-hour; {_counted_price(best)} is counted."
 
 
 def _spread(low: Decimal, high: Decimal, mid: Decimal) -> str:
