@@ -36,7 +36,7 @@ def _rows(report: Report, own: Mapping[str, Any], bill: Mapping[str, Any] | None
     lengths = f"{number(own['prompt_tokens_mean'])} tokens in, {number(own['output_tokens_mean'])} out"
     bound = ", the first to fail" if own.get("binding") else ""
     good, rate = own.get("goodput_ratio"), own.get("goodput_rps")
-    goodput = Cell(DASH) if good is None else Cell(percent(good, 1), note=requests_per_s(rate))
+    goodput = Cell(DASH) if good is None else Cell(percent(good, 1), note=f"{requests_per_s(rate)} req/s")
     first = (Cell(own["name"], note=f"{lengths}{bound}"), Cell(percent(own["share_ratio"], 1)))
     last = (goodput, Cell(_bill(own, bill)))
     if not targets:

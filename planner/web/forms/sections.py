@@ -37,8 +37,9 @@ API_FIELDS = ("provider", "model", "service_tier", "caching", "discount_ratio", 
 def _terms(row: int) -> tuple[Item, ...]:
     """What was agreed with the provider of one row."""
     labels = ("Tier of service", "Cache of prompts", "Discount", "Month at least")
+    helps = {"caching": "How shared prefixes use the provider's cache, where it has one."}
     return tuple(
-        Item(f"api.alternatives.{row}.{name}", f"{label}, provider {row + 1}")
+        Item(f"api.alternatives.{row}.{name}", f"{label}, provider {row + 1}", help=helps.get(name, ""))
         for name, label in zip(API_FIELDS[2:], labels, strict=True)
     )
 

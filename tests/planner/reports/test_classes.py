@@ -31,6 +31,7 @@ def test_the_page_has_a_row_for_each_target_of_each_kind() -> None:
     assert table is not None
     targets = len(report["slo"])
     assert [row.cells[0].text for row in table.rows] == ["chat"] * targets + ["summaries"]
+    assert table.rows[0].cells[5].note.endswith(" req/s")
     assert [cell.text for cell in table.rows[0].cells[5:]] == ["98.0 %", "12.50"]
     assert table.rows[-1].cells[2].text == "those of all requests"
     assert class_table(example()) is None
