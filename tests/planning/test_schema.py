@@ -130,6 +130,16 @@ def test_a_prefix_must_leave_a_remainder():
     assert ("prefix_too_long", "/traffic/prefix/tokens") in faults(fixed)
 
 
+def test_the_longest_prefix_that_is_named_is_accepted():
+    with pytest.raises(ScenarioInvalid) as refused:
+        parse_scenario(changed("traffic.prefix.tokens", 500))
+    (fault,) = refused.value.errors
+    longest = int(fault.allowed.removeprefix("at most "))
+    assert f"at most {longest:,} tokens" in fault.detail
+    parse_scenario(changed("traffic.prefix.tokens", longest))
+    assert ("prefix_too_long", "/traffic/prefix/tokens") in faults(changed("traffic.prefix.tokens", longest + 1))
+
+
 def test_an_slo_needs_a_target():
     assert ("missing", "/slo") in faults(changed("slo", {}))
     assert ("missing", "/slo") in faults(changed("slo", {"goodput_min_ratio": 0.9}))

@@ -224,10 +224,11 @@ def _prefix_at(data: dict[str, Any], place: tuple[str | int, ...]) -> Found:
     if part(spec, "kind") == "lognormal" and mean and p95 and 1 < p95 / mean <= MAX_P95_TO_MEAN:
         ratio = (p95 - tokens) / (mean - tokens)
         if ratio > MAX_P95_TO_MEAN:
-            longest = (MAX_P95_TO_MEAN * mean - p95) / (MAX_P95_TO_MEAN - 1)
+            longest = math.floor((MAX_P95_TO_MEAN * mean - p95) / (MAX_P95_TO_MEAN - 1))
             yield FieldError(
-                "prefix_too_long", here, show(part(prefix, "tokens")), f"at most {longest:.0f}",
-                f"Without the prefix p95 / mean is {ratio:.4g}; no lognormal lies above {MAX_P95_TO_MEAN:g}.",
+                "prefix_too_long", here, show(part(prefix, "tokens")), f"at most {longest}",
+                f"Without the prefix p95 / mean is {ratio:.4g}; no lognormal lies above {MAX_P95_TO_MEAN:g}. "
+                f"With these lengths at most {longest:,} tokens can be shared.",
             )  # fmt: skip
 
 
@@ -351,7 +352,7 @@ def _users(data: dict[str, Any]) -> Found:
             "/traffic/users",
             "",
             "active_users, or total_users with active_ratio",
-            "Say how many users are active: their number, or all users and the share that is active.",
+            "Say how many users are active, once: their number, or all users and the share that is active, not both.",
         )
     if share != shared:
         name = "active_ratio" if share else "total_users"
