@@ -242,11 +242,9 @@ def _fleet(page: MoneySheet) -> None:
 def _api(page: MoneySheet, place: int, api: Mapping[str, Any]) -> None:
     page.head(f"API {place}: {api['model']} at {api['provider']}")
     parts = []
-    for number, line in enumerate(_usage(api), 1):
+    for number, (line, price) in enumerate(_priced(api), 1):
         word = f"api_{place}_line_{number}"
-        page.entry(
-            f"{word}_usd_per_mtok", f"{line['label']}, price", _price(line), "USD/Mtok", api["source"], "usd_unit"
-        )
+        page.entry(f"{word}_usd_per_mtok", f"{line['label']}, price", price, "USD/Mtok", api["source"], "usd_unit")
         page.live(
             f"{word}_tokens",
             f"{line['label']}, tokens",
@@ -277,11 +275,22 @@ def _api(page: MoneySheet, place: int, api: Mapping[str, Any]) -> None:
     )
 
 
-def _price(line: Mapping[str, Any]) -> float:
-    """The list price; where its four decimals do not give the line's amount to the cent, the mean price that does."""
-    price, tokens = float(line["usd_per_mtok"] or 0), int(line["tokens"])
-    if tokens and abs(price * tokens / MTOK - line["usd_per_month"]) > 0.006:
-        return float(line["usd_per_month"]) * MTOK / tokens
+def _priced(api: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], float]]:
+    """The lines of usage with their list prices, where these give the bill to the cent; else, as with a price of more
+    than four decimals, a line whose amount they miss has the mean price that gives it.
+
+    The bill decides, not the line: its cents are dealt so that the lines add up, and one may lie a cent off its price.
+    """
+    lines = [(line, float(line["usd_per_mtok"] or 0)) for line in _usage(api)]
+    billed = sum(line["usd_per_month"] for line, _ in lines)
+    if abs(round(sum(line["tokens"] * price for line, price in lines) / MTOK, 2) - billed) < 0.005:
+        return lines
+    return [(line, _mean_price(line, price)) for line, price in lines]
+
+
+def _mean_price(line: Mapping[str, Any], price: float) -> float:
+    if abs(price * line["tokens"] / MTOK - line["usd_per_month"]) > 0.006:
+        return float(line["usd_per_month"]) * MTOK / int(line["tokens"])
     return price
 
 
@@ -295,7 +304,7 @@ def _usage(api: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _usage_usd(api: Mapping[str, Any], ratio: float = 1.0) -> float:
-    return float(ratio * sum(line["tokens"] * _price(line) for line in _usage(api)) / MTOK)
+    return float(ratio * sum(line["tokens"] * price for line, price in _priced(api)) / MTOK)
 
 
 def _exact(api: Mapping[str, Any], ratio: float = 1.0) -> float:

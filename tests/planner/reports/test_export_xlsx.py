@@ -82,6 +82,19 @@ def test_a_monthly_minimum_is_the_larger_of_both_and_turns_the_line_level() -> N
     assert "break_even_step" not in formulas
 
 
+def test_prices_to_change_are_the_list_prices_and_mean_prices_only_where_those_miss_the_bill() -> None:
+    report = example()
+    (api, *_) = report["api"]
+    lines = [{"label": "Input", "tokens": 3_153_456_774, "usd_per_mtok": 0.05, "usd_per_month": 157.68},
+             {"label": "Output", "tokens": 1_051_159_792, "usd_per_mtok": 0.08, "usd_per_month": 84.09}]  # fmt: skip
+    dealt = api | {"lines": lines, "usd_per_month": 241.77}
+    finer = api | {"lines": [lines[0] | {"usd_per_mtok": 0.0312, "usd_per_month": 98.55}], "usd_per_month": 98.55}
+    cells = cells_of(openpyxl.load_workbook(io.BytesIO(report_xlsx(report | {"api": [dealt, finer]})), data_only=True))
+    assert (cells["api_1_line_1_usd_per_mtok"], cells["api_1_line_2_usd_per_mtok"]) == (0.05, 0.08)
+    assert cells["api_1_usd_exact"] == pytest.approx(241.76562206)
+    assert cells["api_2_line_1_usd_per_mtok"] == pytest.approx(0.03125, abs=1e-5)
+
+
 def test_the_values_stored_are_those_that_a_reader_calculates(books: dict[str, Any]) -> None:
     """Readers that do not calculate show the same numbers, on every sheet."""
     stored = openpyxl.load_workbook(io.BytesIO(report_xlsx(example())), data_only=True)
