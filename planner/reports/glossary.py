@@ -60,7 +60,7 @@ GLOSSARY: Final[dict[str, tuple[str, str]]] = {
     "interval": (
         "Interval",
         "From fast to slow steps: of ten held-out measurements, eight lay between the two. A cost interval also spans "
-        "the middle half of the listed GPU prices.",
+        "the middle half of the listed GPU prices; a price of your own counts as it stands.",
     ),
     "seats": ("Seats", "Sequences that one replica may serve at once (max_num_seqs)."),
     "breakeven": ("Break-even", "The load at which self-hosting and the API cost the same."),

@@ -330,6 +330,10 @@ def test_two_people_editing_the_second_is_told_and_loses_nothing(editor: Client,
     assert "saved version 2 while you were editing" in page
     assert 'value="Second"' in page
     assert version.scenario.versions.count() == 2
+    swapped = editor.post(
+        address, form_data(name="Second") | {"base_number": "1"}, headers={"HX-Request": "true"}
+    ).content.decode()
+    assert '<span id="versions-said" hx-swap-oob="true">Saved as version 3; version 2 stays as it is.</span>' in swapped
     assert editor.post(address, form_data(name="Second") | {"base_number": "2"}).status_code == 302
 
 
