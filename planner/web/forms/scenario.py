@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from planner.reports import names
 from planner.web.catalog_lists import Choices, GpuChoice
 from planner.web.forms.chain import Chain, chain_of
 from planner.web.forms.errors import Problem
@@ -159,18 +160,24 @@ def _section(section: Section, values: Values, by_field: Faults, traces: Options
 
 
 def _now(section: Section, groups: Sequence[GroupView], chosen: str) -> str:
-    """What a closed section holds, in a line: values that speak for themselves, the others after their labels."""
-    said = [
-        _said(field)
+    """What a closed section holds, in a line: values that speak for themselves, the others after their labels, a model
+    after the provider whose it is."""
+    fields = [
+        field
         for group in groups
         if not group.ways or chosen in group.ways.split()
         for field in group.fields
         if field.value and field.widget not in ("area", "gpus")
     ]
-    return ", ".join(said[:4])
+    said = ""
+    for field in fields[:4]:
+        said += (" " if said and field.datalist == "api_models" else ", ") + _said(field)
+    return said.removeprefix(", ")
 
 
 def _said(field: FieldView) -> str:
+    if field.datalist == "providers":
+        return names.provider(field.value)
     named = dict(field.options).get(field.value, field.value)
     if field.unit in SAID_UNITS:
         return f"{named} {field.unit}"

@@ -167,6 +167,7 @@ def test_a_closed_section_says_what_its_numbers_are(editor: Client) -> None:
         r"always on, every replica every hour, 730 hours, Spare replicas 1, Prices of \d{4}-\d\d-\d\d<", page
     )
     assert '<span class="now">vLLM</span>' in page
+    assert "Amazon Bedrock us.meta.llama3-3-70b-instruct-v1:0, Groq llama-3.3-70b-versatile<" in page
 
 
 def test_the_form_opens_with_the_sample(editor: Client) -> None:
