@@ -161,3 +161,10 @@ def test_the_form_and_its_estimate_ask_the_database_little(editor: Client, user:
     keep(editor, draft_id, form_data())
     assert queries(lambda: editor.get(NEW)) <= 6
     assert queries(lambda: keep(editor, draft_id, form_data())) <= 9
+
+
+def test_who_became_a_viewer_is_not_sent_to_drafts_that_would_be_refused(editor: Client, user: User) -> None:
+    keep(editor, uuid.uuid4(), form_data(name="Half done"))
+    assert "Half done" in editor.get("/scenarios/").content.decode()
+    team_of(user).memberships.update(role="viewer")
+    assert "Half done" not in editor.get("/scenarios/").content.decode()
