@@ -47,6 +47,10 @@ def test_a_test_shows_as_the_last_call_and_is_bounded(office: Office) -> None:
     page = client.get("/team/").content.decode()
     assert "ping pending" in page
     assert "Too many tests" in page
+    Delivery.objects.update(error="The host's name has no address.", duration_ms=0)
+    page = client.get("/team/").content.decode()
+    assert "ping is tried again" in page
+    assert "in 0 ms" not in page
 
 
 def test_a_paused_webhook_is_told_nothing_until_it_is_on_again(office: Office) -> None:
