@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.reports.marks import mark, scale_over
-from planner.reports.numbers import between, number, percent, significant, tidy, usd
+from planner.reports.numbers import between, chance, number, percent, significant, tidy, usd
 from planner.reports.parts import Cell, Column, Row, Table
 
 Report = Mapping[str, Any]
@@ -50,10 +50,10 @@ def _title(known: Figures) -> str:
     """The finding: how likely the targets are met, how likely the verdict turns."""
     met = known.get("slo_probability_ratio")
     turns = known.get("verdict_flip_probability_ratio")
-    said = f"All targets are met with a probability of {percent(met)}" if met is not None else ""
+    said = f"All targets are met with a probability of {chance(met)}" if met is not None else ""
     if turns is None:
         return said
-    other = "the verdict does not turn in any draw" if turns == 0 else f"the verdict turns in {percent(turns)} of draws"
+    other = "the verdict does not turn in any draw" if turns == 0 else f"the verdict turns in {chance(turns)} of draws"
     return f"{said}; {other}" if said else other.capitalize()
 
 
@@ -71,7 +71,7 @@ def _replicas(report: Report, known: Figures) -> Table | None:
     chosen = (report.get("recommended") or {}).get("serving_replicas")
     columns = (
         Column("Serving replicas"),
-        Column("All targets met", "% likely", numeric=True),
+        Column("All targets met", "probability", numeric=True),
         Column("Cost with spares", "$/month", numeric=True),
     )
     return Table(
@@ -81,7 +81,7 @@ def _replicas(report: Report, known: Figures) -> Table | None:
             Row(
                 (
                     Cell(number(row["serving"]), note="recommended" if row["serving"] == chosen else ""),
-                    Cell(number(row["slo_probability_ratio"] * 100)),
+                    Cell(chance(row["slo_probability_ratio"])),
                     Cell(number(row["usd_per_month"])),
                 ),
                 "pick" if row["serving"] == chosen else "",
@@ -177,7 +177,7 @@ def _ends(first: float | None, second: float | None) -> tuple[float | None, floa
 def _turn(row: Figures) -> Cell:
     if row["flip_at"] is None:
         return Cell("never")
-    note = f"{percent(row['flip_probability_ratio'])} likely"
+    note = f"{chance(row['flip_probability_ratio'])} likely"
     return Cell(_amount(row["flip_at"], row["unit"]), note=note, strong=True)
 
 

@@ -10,8 +10,8 @@ from planner.reports.marks import Scale, mark, scale_over
 from planner.reports.numbers import (
     DASH,
     between,
+    chance,
     number,
-    percent,
     range_text,
     requests_per_s,
     tidy,
@@ -128,7 +128,8 @@ def _fleet(report: Report) -> Figure:
     spare = fleet["spare_replicas"]
     note = f"{fleet['replicas']} replicas of {per_replica} {each if per_replica > 1 else 'GPU'}"
     note += ", none of them spare" if spare == 0 else f", {spare} of them spare"
-    return Figure("Smallest fleet", f"{fleet['gpus']} × {names.gpu_short(fleet['gpu'])}", note=note, how=how)
+    label = "Fleet without the API" if report["verdict"].get("hybrid") else "Smallest fleet"
+    return Figure(label, f"{fleet['gpus']} × {names.gpu_short(fleet['gpu'])}", note=note, how=how)
 
 
 def _self_host(report: Report, cost: Mapping[str, Any], scale: Scale) -> Figure:
@@ -180,7 +181,7 @@ def _split(split: Mapping[str, Any], bill: Mapping[str, Any] | None) -> Figure:
     than = "the API alone" if split["saves_against"] == "api" else "self-hosting alone"
     other = names.provider(bill["provider"]) if bill else "the API"
     note = f"{between(saving['low'], saving['high'], usd)} less than {than}"
-    note += "" if known is None else f" · cheapest with {percent(known)}"
+    note += "" if known is None else f" · cheapest with {chance(known)}"
     steps = (
         ("Replicas of our own", f"{number(split['replicas'])} without spares, {number(split['gpus'])} GPUs"),
         (f"Requests at {other}", f"{number((1 - split['self_hosted_ratio']) * 100)} %"),

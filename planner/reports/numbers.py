@@ -88,6 +88,13 @@ def percent(ratio: float | None, digits: int = 0) -> str:
     return DASH if ratio is None or not math.isfinite(ratio) else f"{number(ratio * 100, digits)} %"
 
 
+def chance(probability_ratio: float | None) -> str:
+    """0.953 -> "95 %"; never the certainty that rounding would make of it: "over 99 %", "under 1 %"."""
+    if probability_ratio is not None and not 0.005 <= probability_ratio <= 0.995:
+        return f"over {percent(0.99)}" if probability_ratio > 0.5 else f"under {percent(0.01)}"
+    return percent(probability_ratio)
+
+
 def milliseconds(value: float | None) -> str:
     """Whole above 100 ms, one decimal below."""
     return number(value, 0 if value is not None and abs(value) >= 100 else 1)

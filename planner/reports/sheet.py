@@ -11,6 +11,7 @@ from planner.reports.marks import mark, scale_over
 from planner.reports.numbers import (
     DASH,
     between,
+    chance,
     milliseconds,
     number,
     percent,
@@ -80,7 +81,7 @@ def _figures(report: Report) -> list[Figure]:
         note = f"chance that all {len(report['slo'])} targets are met, model error included"
         if len(met) < len(report["slo"]):
             note = f"{len(met)} of {len(report['slo'])} targets met"
-        found.append(Figure("Service level", percent(known), note=note))
+        found.append(Figure("Service level", chance(known), note=note))
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from costmodel.steptime.shape import link_class
+from planner.planning.report.names import likely
 from planner.planning.search.candidates import Job
 from planner.planning.search.intervals import Sized
 
@@ -28,7 +29,7 @@ def _modes(job: Job, size: Sized, load: dict[str, Any], slo_probability: float) 
     kv_peak, preempted = float(load["kv_peak_ratio"]), float(load["preemption_ratio"])
     yield _mode(
         "targets_by_a_hair", "Targets met by a hair", slo_probability < NEAR_PROBABILITY,
-        f"With the errors of the model all targets hold with a probability of {slo_probability:.0%}.",
+        f"With the errors of the model all targets hold with a probability of {likely(slo_probability)}.",
         "Load test one replica before buying, or add the replicas named under uncertainty.",
     )  # fmt: skip
     yield _mode(

@@ -56,6 +56,13 @@ def possessive(name: str) -> str:
     return f"{name}'" if name.endswith("s") else f"{name}'s"
 
 
+def likely(probability_ratio: float) -> str:
+    """0.954 -> "95%"; never the certainty that rounding would make of it: "over 99%", "under 1%"."""
+    if probability_ratio > 0.995:
+        return "over 99%"
+    return "under 1%" if probability_ratio < 0.005 else f"{probability_ratio:.0%}"
+
+
 def amount(value: float) -> str:
     """Three significant digits, and never fewer than the whole ones: 0.0142, 14.4, 1,600."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

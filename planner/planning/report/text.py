@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from costmodel import Parallelism
-from planner.planning.report.names import amount, candidate_name, counted, gpu_name, hosted_name
+from planner.planning.report.names import amount, candidate_name, counted, gpu_name, hosted_name, likely
 
 Report = dict[str, Any]
 
@@ -132,7 +132,7 @@ def _uncertainty(report: Report) -> Iterator[str]:
     for row in known["replicas"]:
         yield (
             f"{counted(row['serving'], 'serving replica')}: all targets met with a probability of "
-            f"{row['slo_probability_ratio']:.0%}, {_money(row['usd_per_month'])} a month"
+            f"{likely(row['slo_probability_ratio'])}, {_money(row['usd_per_month'])} a month"
         )
     rows = [("", "p10", "p50", "p90")]
     rows += [

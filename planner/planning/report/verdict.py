@@ -19,6 +19,7 @@ from planner.planning.report.names import (
     gpu_name,
     gpus_name,
     hosted_name,
+    likely,
     model_name,
     possessive,
     provider_name,
@@ -146,7 +147,7 @@ def _split_sentence(split: Split, model: str, gpus: str, probability: float | No
         span = "" if low == high else f" (range: {money_range(low, high)})"
     else:
         span = f" (range: from {money(high)} cheaper to {money(low)} dearer)"
-    sure = "" if probability is None else f", and the cheapest of the three with a probability of {probability:.0%}"
+    sure = "" if probability is None else f", and the cheapest of the three with a probability of {likely(probability)}"
     return (
         f"A split is cheapest: {model} on {gpus} for {_share(split.best.self_hosted_ratio)} of the requests and {rest} "
         f"is {money(mid)} a month cheaper than {alone}{span}{sure}."

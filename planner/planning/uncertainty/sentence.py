@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from planner.planning.report.names import amount
+from planner.planning.report.names import amount, likely
 from planner.planning.search.intervals import Sized
 
 
@@ -43,24 +43,25 @@ def sure_sentence(rows: Sequence[dict[str, Any]], serving: int, asked_ratio: flo
     """How likely the planned fleet meets its targets, what was asked for, and what more replicas make of that."""
     planned = next(row for row in rows if row["serving"] == serving)
     more = next((row for row in rows if row["serving"] > serving), None)
-    start = f"Model error included, the targets hold with a probability of {planned['slo_probability_ratio']:.0%}"
+    start = f"Model error included, the targets hold with a probability of {likely(planned['slo_probability_ratio'])}"
     if asked_ratio is not None:
-        start += f", where {asked_ratio:.0%} is asked for"
+        start += f", where {100 * asked_ratio:.4g}% is asked for"
     if more is None:
         return f"{start}."
-    return f"{start}; {more['serving']:,} serving replicas make it {more['slo_probability_ratio']:.0%}."
+    return f"{start}; {more['serving']:,} serving replicas make it {likely(more['slo_probability_ratio'])}."
 
 
 def flip_sentence(drivers: Sequence[dict[str, Any]], probability: float | None) -> str:
     """How likely the verdict turns, and which input alone turns it first."""
     if probability is None:
         return "Without an API to compare with there is no verdict to turn."
-    start = f"All uncertain inputs drawn together, the verdict turns in {probability:.0%} of the draws."
+    turns = likely(probability) if probability else "0%"
+    start = f"All uncertain inputs drawn together, the verdict turns in {turns} of the draws."
     first = next((row for row in drivers if row["flip_at"] is not None), None)
     if first is None:
         return f"{start} No single input turns it within four standard deviations."
     unit = f" {first['unit']}" if first["unit"] else ""
     return (
         f"{start} {first['label']} turns it first: at {amount(first['flip_at'])}{unit} instead of "
-        f"{amount(first['p50'])}, which alone has a probability of {first['flip_probability_ratio']:.0%}."
+        f"{amount(first['p50'])}, which alone has a probability of {likely(first['flip_probability_ratio'])}."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.planning.report.names import likely
 from planner.planning.search.candidates import Candidate, Job
 from planner.planning.search.capacity import stream_count
 from planner.planning.search.feasibility import Reason
@@ -56,8 +57,8 @@ def _with(job: Job, candidate: Candidate, serving: int, ratio: float) -> Candida
 
 def _reason(reached: float, serving: int, ratio: float) -> Reason:
     detail = (
-        f"Even with {serving:,} serving replicas the targets hold with a probability of {reached:.0%}, errors of the "
-        f"model included; {ratio:.0%} is asked for. More replicas hardly change that."
+        f"Even with {serving:,} serving replicas the targets hold with a probability of {likely(reached)}, errors of "
+        f"the model included; {100 * ratio:.4g}% is asked for. More replicas hardly change that."
     )
     change = "Looser targets, a faster replica, a lower confidence, or a load test, which narrows the errors."
     return Reason("confidence", detail, change)

@@ -2,8 +2,12 @@
 
 from typing import Any
 
+import pytest
+
+from planner.planning.report.names import likely
 from planner.reports import computed
 from planner.reports.confidence import confidence
+from planner.reports.numbers import chance
 from planner.reports.operation import hybrid_chart, operation_table, owned_table
 from planner.reports.parts import Table
 from planner.reports.sheet import sheet_view
@@ -24,7 +28,9 @@ def test_the_recommended_number_of_replicas_stands_out_among_its_chances() -> No
     assert sure.replicas is not None
     (chosen,) = (row for row in sure.replicas.rows if row.kind == "pick")
     assert chosen.cells[0].text == str(report["recommended"]["serving_replicas"])
-    assert [row[1] for row in texts(sure.replicas)] == sorted((row[1] for row in texts(sure.replicas)), key=int)
+    chances = [float(text.rstrip("\N{NO-BREAK SPACE} %")) for _, text, *_ in texts(sure.replicas)]
+    assert chances == sorted(chances)
+    assert max(chances) < 100
 
 
 def test_every_uncertain_input_and_every_trial_is_listed() -> None:
@@ -147,3 +153,19 @@ def test_one_sheet_names_the_year_and_what_is_left_out() -> None:
     assert sheet.rests_on[-1].label == "Not included"
     assert sheet.changes is not None
     assert len(sheet.changes.rows) <= 4
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (1.0, "over 99 %"),
+        (0.9963, "over 99 %"),
+        (0.994, "99 %"),
+        (0.5, "50 %"),
+        (0.0049, "under 1 %"),
+        (0.0, "under 1 %"),
+    ],
+)
+def test_no_draws_make_a_certainty(ratio: float, said: str) -> None:
+    assert chance(ratio).replace("\N{NO-BREAK SPACE}", " ") == said
+    assert likely(ratio) == said.replace(" %", "%")
