@@ -130,6 +130,17 @@ def test_a_trace_with_a_bad_file_then_a_good_one(visit: Any, tmp_path: Path) -> 
     page.wait_for_url("**/runs/**")
 
 
+TYPED_BEFORE_AN_OLDER_ANSWER = """() => {
+  const name = document.querySelector("#scenario-form [name=name]");
+  name.value = "Typed before an older answer";
+  name.dispatchEvent(new Event("input", { bubbles: true }));
+  const xhr = { status: 200, getResponseHeader: () => null };
+  const detail = { elt: document.getElementById("estimate"), successful: true, xhr };
+  document.dispatchEvent(new CustomEvent("htmx:afterRequest", { detail }));
+  location.reload();
+}"""
+
+
 def test_a_draft_survives_reload_the_end_of_the_session_and_a_new_sign_in(visit: Any) -> None:
     make_user("draft@example.com")
     visitor = visit()
@@ -140,6 +151,11 @@ def test_a_draft_survives_reload_the_end_of_the_session_and_a_new_sign_in(visit:
     page.reload()
     visitor.settle()
     assert name.input_value() == "Typed and gone at once"
+    page.get_by_text("Draft saved").wait_for()
+    with page.expect_navigation():
+        page.evaluate(TYPED_BEFORE_AN_OLDER_ANSWER)
+    visitor.settle()
+    assert name.input_value() == "Typed before an older answer"
     page.get_by_text("Draft saved").wait_for()
     page.get_by_label("TTFT p95").fill("1234")
     page.wait_for_url("**/scenarios/new/?draft=*")

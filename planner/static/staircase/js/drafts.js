@@ -5,6 +5,7 @@ const PREFIX = "staircase-form:";
 const form = () => document.getElementById("scenario-form");
 const key = () => PREFIX + location.pathname + location.search;
 let waiting = false;
+let typed = 0, sent = 0; // an answer to what was sent before the last change says nothing of that change
 
 const texts = () => [...new FormData(form())].filter(([name, value]) => typeof value === "string" && name !== "csrfmiddlewaretoken" && name !== "draft");
 
@@ -47,12 +48,18 @@ const look = () => htmx.trigger(document.body, "look");
 const said = (text) => { document.getElementById("draft-said").textContent = text; };
 
 document.addEventListener("input", (event) => {
-  if (event.target.closest("#scenario-form")) waiting = true;
+  if (!event.target.closest("#scenario-form")) return;
+  waiting = true;
+  typed += 1;
+});
+document.addEventListener("htmx:beforeSend", (event) => {
+  if (event.detail.elt.id === "estimate") sent = typed;
 });
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.elt.id === "scenario-form" && event.detail.xhr.getResponseHeader("HX-Redirect")) waiting = false;
   if (event.detail.elt.id !== "estimate") return;
   if (event.detail.successful) {
+    if (sent !== typed) return;
     waiting = false;
     sessionStorage.removeItem(key());
   } else if (event.detail.xhr.status !== 401) {
