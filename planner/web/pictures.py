@@ -118,12 +118,15 @@ def lengths_picture(title: str, lengths: Mapping[str, Any]) -> Picture:
 
 
 def scales_picture(dispersion_by_scale_s: Mapping[str, float | None]) -> Picture | None:
-    """Burstiness by the length of windows, in logarithms; None where fewer than two lengths are known."""
+    """Burstiness by the length of windows, in logarithms; None where fewer than two lengths are known.
+
+    It spans 0.5 to 2 at least, so that chance around 1 does not look like bursts.
+    """
     known = [(int(scale), value) for scale, value in dispersion_by_scale_s.items() if value]
     if len(known) < 2:
         return None
-    highest, least = max(1.0, *(v for _, v in known)), min(1.0, *(v for _, v in known))
-    top = math.log(highest / least) or 1.0
+    highest, least = max(2.0, *(v for _, v in known)), min(0.5, *(v for _, v in known))
+    top = math.log(highest / least)
     rising = [_scaled(math.log(value / least), top) for _, value in known]
     one_y = _scaled(math.log(1 / least), top)
     labels = [Label(significant(highest, 2), "-6", _text(HEADROOM + 4), end=True)]
