@@ -35,7 +35,7 @@ def objections(
     judged: float64 [figures of `after`], logarithms of the predictions by factors fitted without the run, or by the
     calibration itself where too few runs could be held out. shipped, stated: intervals before and after.
     """
-    was, now = _errors(runs, before, before.predicted), _errors(runs, after, judged)
+    was, now = figure_errors(runs, before, before.predicted), figure_errors(runs, after, judged)
     found = []
     for metric, word in WORDS.items():
         both = sorted(run for run, name in was if name == metric and (run, name) in now)
@@ -52,8 +52,12 @@ def objections(
     return found
 
 
-def _errors(runs: Sequence[MeasuredRun], evidence: Evidence, predicted: Floats) -> dict[tuple[int, str], float]:
-    """(run, metric) -> size of the logarithm of predicted over measured. E2E is put together from TTFT and TPOT."""
+def figure_errors(runs: Sequence[MeasuredRun], evidence: Evidence, predicted: Floats) -> dict[tuple[int, str], float]:
+    """(run, metric) -> size of the logarithm of predicted over measured.
+
+    E2E is put together from mean TTFT and mean TPOT where all requests of a run have the same lengths: of others long
+    answers weigh more in it than in the mean TPOT, by which it would seem off.
+    """
     found: dict[tuple[int, str], float] = {}
     parts: dict[tuple[int, str], float] = {}
     for run, figure, value in zip(evidence.run.tolist(), evidence.figures, predicted.tolist(), strict=True):
@@ -63,7 +67,7 @@ def _errors(runs: Sequence[MeasuredRun], evidence: Evidence, predicted: Floats) 
     for number, run in enumerate(runs):
         first, gap = parts.get((number, "ttft")), parts.get((number, "tpot"))
         whole = next((each.measured for each in run.figures if (each.metric, each.statistic) == ("e2e", "mean")), None)
-        if first and gap and whole:
+        if first and gap and whole and run.setup.load.lengths == "fixed":
             there = first + gap * (run.setup.load.output_tokens - 1)
             found[number, "e2e"] = abs(math.log(there / whole))
     return found

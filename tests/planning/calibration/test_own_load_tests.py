@@ -12,6 +12,8 @@ from costmodel import Deployment, StepFactors
 from costmodel.deployment.calibration import Calibration
 from planner.planning.calibration.calibrate import Calibrated, DatedRun, calibrate
 from planner.planning.calibration.deployment import read_deployment
+from planner.planning.calibration.fit import FACTORS, evidence_about
+from planner.planning.calibration.judging import figure_errors
 from planner.planning.calibration.predicting import value_of
 from planner.planning.calibration.runs import MeasuredRun, measured_run
 from planner.planning.measurements.own import own_runs
@@ -95,3 +97,11 @@ def test_few_load_tests_narrow_the_interval_or_leave_it_and_the_truth_lies_insid
         if row["metric"] != "ttft" or not at_rates:
             low, high = (getattr(made.stated, f"{part}_{end}_ratio") for end in ("p10", "p90"))
             assert low <= row["measured"] / row["after"] <= high, row
+
+
+def test_e2e_is_judged_where_requests_are_equally_long_since_long_answers_weigh_more_in_it() -> None:
+    (run,) = server((8,))
+    evidence = evidence_about([run], np.zeros(len(FACTORS)))
+    equal = replace(run, setup=replace(run.setup, load=replace(run.setup.load, lengths="fixed")))
+    assert (0, "e2e") not in figure_errors([run], evidence, evidence.predicted)
+    assert (0, "e2e") in figure_errors([equal], evidence, evidence.predicted)
