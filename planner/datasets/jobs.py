@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from django.db import DatabaseError, models, transaction
+from django.db import Error, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
@@ -72,7 +72,7 @@ def work_on(
         done = {"state": JobState.FAILED, "failure": str(failed)[:300]}
     except model.DoesNotExist:
         return
-    except DatabaseError:
+    except (Error, MemoryError):
         raise  # nothing can be written now: the lease runs out and it is tried again
     except Exception:
         logger.exception("%s %s failed", model._meta.model_name, key)

@@ -11,7 +11,7 @@ from typing import Any
 
 from billiard.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import Error, connection, transaction
 
 from planner import planning
 from planner.core.context import run_id, team_id
@@ -52,7 +52,7 @@ class Renewal:
             while self.kept and not self._done.wait(settings.RUN_LEASE_S / 4):
                 try:
                     self.kept = leases.renew(self._lease)
-                except DatabaseError as error:  # try again: the lease outlives three missed renewals
+                except Error as error:  # try again: the lease outlives three missed renewals
                     logger.warning("run %s: lease not renewed (%s)", self._lease.run_id, type(error).__name__)
         finally:
             connection.close()  # connections belong to threads
@@ -130,7 +130,7 @@ def _failures_recorded(lease: Lease) -> Iterator[None]:
         logger.critical("run %s: out of memory; this process ends", lease.run_id)
         leases.end_short_of_memory(lease)
         raise SystemExit(ENDED_FOR_MEMORY) from None
-    except DatabaseError:
+    except Error:
         raise  # nothing can be recorded now: the lease runs out and the run is tried again
     except Exception:
         logger.exception("run %s failed", lease.run_id)

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections
+from django.db import Error, close_old_connections
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
@@ -80,6 +80,6 @@ def reap_until(stop: threading.Event, sign_of_life: Path | None = None) -> None:
                 outlived_due_s = monotonic() + (OUTLIVED_MORE_S if more else OUTLIVED_INTERVAL_S)
             if sign_of_life is not None:
                 sign_of_life.touch()
-        except DatabaseError as error:
+        except Error as error:
             logger.warning("the reaper could not look: %s", type(error).__name__)
         close_old_connections()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from billiard.exceptions import SoftTimeLimitExceeded
+from django.db import InterfaceError, OperationalError
 
 from planner import planning
 from planner.runs import execution, leases
@@ -201,3 +202,16 @@ def test_a_process_without_memory_ends_and_its_run_is_tried_again_thrice(
     ended = Run.objects.get(pk=run.pk)
     assert ended.state == state
     assert state == State.RUNNING or ended.failure["code"] == "out_of_memory"
+
+
+@pytest.mark.parametrize("away", [OperationalError, InterfaceError])
+def test_a_run_whose_connection_broke_is_tried_again_and_does_not_fail(
+    run: Run, engine: Any, away: type[Exception]
+) -> None:
+    def cut_off(on_progress: Any) -> dict[str, Any]:
+        raise away("the connection is closed")
+
+    engine(cut_off)
+    with pytest.raises(away):
+        execute_run(str(run.pk))
+    assert Run.objects.get(pk=run.pk).state == State.RUNNING  # its lease runs out, then another worker takes it
