@@ -7,102 +7,64 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
-        ("teams", "0002_link_tokens"),
+        ('teams', '0002_link_tokens'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="TraceUpload",
+            name='TraceUpload',
             fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("name", models.CharField(max_length=200)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("size_bytes", models.PositiveBigIntegerField(default=0)),
-                ("parts", models.PositiveIntegerField(default=0)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="+", to="teams.team"),
-                ),
+                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=200)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('size_bytes', models.PositiveBigIntegerField(default=0)),
+                ('parts', models.PositiveIntegerField(default=0)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='teams.team')),
             ],
         ),
         migrations.CreateModel(
-            name="UploadPart",
+            name='UploadPart',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("number", models.PositiveIntegerField()),
-                ("data", models.BinaryField()),
-                (
-                    "upload",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="pieces", to="datasets.traceupload"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField()),
+                ('data', models.BinaryField()),
+                ('upload', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pieces', to='datasets.traceupload')),
             ],
             options={
-                "ordering": ["number"],
+                'ordering': ['number'],
             },
         ),
         migrations.CreateModel(
-            name="Trace",
+            name='Trace',
             fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("name", models.CharField(max_length=200)),
-                (
-                    "digest",
-                    models.CharField(
-                        help_text="SHA-256 of the file's bytes and the answers given about it.", max_length=64
-                    ),
-                ),
-                ("format", models.CharField(max_length=40)),
-                ("requests", models.PositiveBigIntegerField()),
-                ("inspection", models.JSONField(help_text="What inspect_source told: reading and profile.")),
-                (
-                    "csv_gzip",
-                    models.BinaryField(
-                        help_text="The requests as CSV, packed; null above what a scenario takes.", null=True
-                    ),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="traces", to="teams.team"
-                    ),
-                ),
+                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=200)),
+                ('digest', models.CharField(help_text="SHA-256 of the file's bytes and the answers given about it.", max_length=64)),
+                ('format', models.CharField(max_length=40)),
+                ('requests', models.PositiveBigIntegerField()),
+                ('inspection', models.JSONField(help_text='What inspect_source told: reading and profile.')),
+                ('csv_gzip', models.BinaryField(help_text='The requests as CSV, packed; null above what a scenario takes.', null=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='traces', to='teams.team')),
             ],
             options={
-                "indexes": [models.Index(fields=["team", "-created_at"], name="datasets_tr_team_id_61fc6c_idx")],
-                "constraints": [models.UniqueConstraint(fields=("team", "digest"), name="one_trace_per_file")],
+                'indexes': [models.Index(fields=['team', '-created_at'], name='datasets_tr_team_id_61fc6c_idx')],
+                'constraints': [models.UniqueConstraint(fields=('team', 'digest'), name='one_trace_per_file')],
             },
         ),
         migrations.AddIndex(
-            model_name="traceupload",
-            index=models.Index(fields=["team", "created_at"], name="datasets_tr_team_id_db3f14_idx"),
+            model_name='traceupload',
+            index=models.Index(fields=['team', 'created_at'], name='datasets_tr_team_id_db3f14_idx'),
         ),
         migrations.AddConstraint(
-            model_name="uploadpart",
-            constraint=models.UniqueConstraint(fields=("upload", "number"), name="one_part_per_number"),
+            model_name='uploadpart',
+            constraint=models.UniqueConstraint(fields=('upload', 'number'), name='one_part_per_number'),
         ),
     ]

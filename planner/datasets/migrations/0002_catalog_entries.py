@@ -7,53 +7,30 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("datasets", "0001_initial"),
-        ("teams", "0003_team_life"),
+        ('datasets', '0001_initial'),
+        ('teams', '0003_team_life'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="CatalogEntry",
+            name='CatalogEntry',
             fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                (
-                    "kind",
-                    models.CharField(
-                        choices=[
-                            ("accelerators", "Accelerator"),
-                            ("models", "Model"),
-                            ("gpu-prices", "GPU price"),
-                            ("api-prices", "API price"),
-                        ],
-                        max_length=12,
-                    ),
-                ),
-                ("name", models.CharField(max_length=401)),
-                ("value", models.JSONField()),
-                ("source", models.CharField(max_length=200)),
-                ("as_of", models.DateField()),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="catalog_entries", to="teams.team"
-                    ),
-                ),
+                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ('kind', models.CharField(choices=[('accelerators', 'Accelerator'), ('models', 'Model'), ('gpu-prices', 'GPU price'), ('api-prices', 'API price')], max_length=12)),
+                ('name', models.CharField(max_length=401)),
+                ('value', models.JSONField()),
+                ('source', models.CharField(max_length=200)),
+                ('as_of', models.DateField()),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='catalog_entries', to='teams.team')),
             ],
             options={
-                "indexes": [models.Index(fields=["team", "-created_at"], name="datasets_ca_team_id_d96eea_idx")],
-                "constraints": [models.UniqueConstraint(fields=("team", "kind", "name"), name="one_entry_of_a_name")],
+                'indexes': [models.Index(fields=['team', '-created_at'], name='datasets_ca_team_id_d96eea_idx')],
+                'constraints': [models.UniqueConstraint(fields=('team', 'kind', 'name'), name='one_entry_of_a_name')],
             },
         ),
     ]

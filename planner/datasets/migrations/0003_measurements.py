@@ -8,155 +8,77 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("datasets", "0002_catalog_entries"),
-        ("teams", "0004_audit_indexes"),
+        ('datasets', '0002_catalog_entries'),
+        ('teams', '0004_audit_indexes'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name="traceupload",
-            name="purpose",
-            field=models.CharField(
-                choices=[("trace", "Trace"), ("measurement", "Measurement")], default="trace", max_length=12
-            ),
+            model_name='traceupload',
+            name='purpose',
+            field=models.CharField(choices=[('trace', 'Trace'), ('measurement', 'Measurement')], default='trace', max_length=12),
         ),
         migrations.CreateModel(
-            name="Calibration",
+            name='Calibration',
             fields=[
-                (
-                    "state",
-                    models.CharField(
-                        choices=[("waiting", "Waiting"), ("ready", "Ready"), ("failed", "Failed")],
-                        default="waiting",
-                        max_length=10,
-                    ),
-                ),
-                ("attempts", models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it.")),
-                (
-                    "due_at",
-                    models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now(),
-                        help_text="When a worker is to be woken, if it waits still.",
-                    ),
-                ),
-                ("lease_token", models.CharField(blank=True, max_length=32)),
-                ("lease_until", models.DateTimeField(blank=True, null=True)),
-                ("failure", models.CharField(blank=True, help_text="Why there is no result.", max_length=300)),
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("model", models.CharField(max_length=200)),
-                ("weight_dtype", models.CharField(max_length=40)),
-                ("gpu", models.CharField(max_length=200)),
-                ("engine", models.CharField(max_length=20)),
-                ("number", models.PositiveIntegerField(help_text="Counted from 1 for each deployment.")),
-                ("sources", models.JSONField(help_text="Measurements that it was made from: id, name, digest, day.")),
-                ("stated", models.JSONField(blank=True, help_text="As a scenario carries it.", null=True)),
-                (
-                    "told",
-                    models.JSONField(blank=True, help_text="Factors, and every figure before and after.", null=True),
-                ),
-                ("in_use", models.BooleanField(default=False)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="calibrations", to="teams.team"
-                    ),
-                ),
+                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('ready', 'Ready'), ('failed', 'Failed')], default='waiting', max_length=10)),
+                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='How often a worker took it.')),
+                ('due_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), help_text='When a worker is to be woken, if it waits still.')),
+                ('lease_token', models.CharField(blank=True, max_length=32)),
+                ('lease_until', models.DateTimeField(blank=True, null=True)),
+                ('failure', models.CharField(blank=True, help_text='Why there is no result.', max_length=300)),
+                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ('model', models.CharField(max_length=200)),
+                ('weight_dtype', models.CharField(max_length=40)),
+                ('gpu', models.CharField(max_length=200)),
+                ('engine', models.CharField(max_length=20)),
+                ('number', models.PositiveIntegerField(help_text='Counted from 1 for each deployment.')),
+                ('sources', models.JSONField(help_text='Measurements that it was made from: id, name, digest, day.')),
+                ('stated', models.JSONField(blank=True, help_text='As a scenario carries it.', null=True)),
+                ('told', models.JSONField(blank=True, help_text='Factors, and every figure before and after.', null=True)),
+                ('in_use', models.BooleanField(default=False)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='calibrations', to='teams.team')),
             ],
             options={
-                "indexes": [
-                    models.Index(fields=["team", "-created_at"], name="datasets_ca_team_id_38bfa3_idx"),
-                    models.Index(condition=models.Q(("state", "waiting")), fields=["due_at"], name="calibrations_due"),
-                ],
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("team", "model", "weight_dtype", "gpu", "engine", "number"),
-                        name="one_calibration_of_a_number",
-                    ),
-                    models.UniqueConstraint(
-                        condition=models.Q(("in_use", True)),
-                        fields=("team", "model", "weight_dtype", "gpu", "engine"),
-                        name="one_calibration_in_use",
-                    ),
-                ],
+                'indexes': [models.Index(fields=['team', '-created_at'], name='datasets_ca_team_id_38bfa3_idx'), models.Index(condition=models.Q(('state', 'waiting')), fields=['due_at'], name='calibrations_due')],
+                'constraints': [models.UniqueConstraint(fields=('team', 'model', 'weight_dtype', 'gpu', 'engine', 'number'), name='one_calibration_of_a_number'), models.UniqueConstraint(condition=models.Q(('in_use', True)), fields=('team', 'model', 'weight_dtype', 'gpu', 'engine'), name='one_calibration_in_use')],
             },
         ),
         migrations.CreateModel(
-            name="Measurement",
+            name='Measurement',
             fields=[
-                (
-                    "state",
-                    models.CharField(
-                        choices=[("waiting", "Waiting"), ("ready", "Ready"), ("failed", "Failed")],
-                        default="waiting",
-                        max_length=10,
-                    ),
-                ),
-                ("attempts", models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it.")),
-                (
-                    "due_at",
-                    models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now(),
-                        help_text="When a worker is to be woken, if it waits still.",
-                    ),
-                ),
-                ("lease_token", models.CharField(blank=True, max_length=32)),
-                ("lease_until", models.DateTimeField(blank=True, null=True)),
-                ("failure", models.CharField(blank=True, help_text="Why there is no result.", max_length=300)),
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("name", models.CharField(max_length=200)),
-                ("digest", models.CharField(help_text="SHA-256 of the file's bytes.", max_length=64)),
-                ("format", models.CharField(max_length=40)),
-                ("model", models.CharField(max_length=200)),
-                ("weight_dtype", models.CharField(max_length=40)),
-                ("gpu", models.CharField(max_length=200)),
-                ("engine", models.CharField(max_length=20)),
-                ("measured_on", models.DateField()),
-                ("runs", models.PositiveIntegerField()),
-                ("deployment", models.JSONField(help_text="What was said about where it ran.")),
-                ("inspection", models.JSONField(help_text="What was read from the file: runs, checks, notes.")),
-                ("comparison", models.JSONField(blank=True, help_text="Predicted beside measured.", null=True)),
-                (
-                    "outside",
-                    models.PositiveIntegerField(blank=True, help_text="Figures outside their interval.", null=True),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="measurements", to="teams.team"
-                    ),
-                ),
+                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('ready', 'Ready'), ('failed', 'Failed')], default='waiting', max_length=10)),
+                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='How often a worker took it.')),
+                ('due_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), help_text='When a worker is to be woken, if it waits still.')),
+                ('lease_token', models.CharField(blank=True, max_length=32)),
+                ('lease_until', models.DateTimeField(blank=True, null=True)),
+                ('failure', models.CharField(blank=True, help_text='Why there is no result.', max_length=300)),
+                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=200)),
+                ('digest', models.CharField(help_text="SHA-256 of the file's bytes.", max_length=64)),
+                ('format', models.CharField(max_length=40)),
+                ('model', models.CharField(max_length=200)),
+                ('weight_dtype', models.CharField(max_length=40)),
+                ('gpu', models.CharField(max_length=200)),
+                ('engine', models.CharField(max_length=20)),
+                ('measured_on', models.DateField()),
+                ('runs', models.PositiveIntegerField()),
+                ('deployment', models.JSONField(help_text='What was said about where it ran.')),
+                ('inspection', models.JSONField(help_text='What was read from the file: runs, checks, notes.')),
+                ('comparison', models.JSONField(blank=True, help_text='Predicted beside measured.', null=True)),
+                ('outside', models.PositiveIntegerField(blank=True, help_text='Figures outside their interval.', null=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='measurements', to='teams.team')),
             ],
             options={
-                "indexes": [
-                    models.Index(fields=["team", "-created_at"], name="datasets_me_team_id_135920_idx"),
-                    models.Index(
-                        fields=["team", "model", "gpu", "engine", "weight_dtype"], name="datasets_me_team_id_dc0bc3_idx"
-                    ),
-                    models.Index(condition=models.Q(("state", "waiting")), fields=["due_at"], name="measurements_due"),
-                ],
-                "constraints": [models.UniqueConstraint(fields=("team", "digest"), name="one_measurement_per_file")],
+                'indexes': [models.Index(fields=['team', '-created_at'], name='datasets_me_team_id_135920_idx'), models.Index(fields=['team', 'model', 'gpu', 'engine', 'weight_dtype'], name='datasets_me_team_id_dc0bc3_idx'), models.Index(condition=models.Q(('state', 'waiting')), fields=['due_at'], name='measurements_due')],
+                'constraints': [models.UniqueConstraint(fields=('team', 'digest'), name='one_measurement_per_file')],
             },
         ),
     ]
