@@ -116,7 +116,8 @@ def _search(
     asked = job.scenario.serving.disaggregation
     setups = [setup for gpu in gpus for setup in setups_of(job, gpu)]
     answers, order = ([], None) if asked == "on" else _replicas(job, setups, against, teller)
-    pools = None if asked == "off" else PoolOrder(job, [prepare(job, setup) for setup in setups])
+    prepared = [] if asked == "off" else [prepare(job, setup) for setup in setups]
+    pools = None if asked == "off" else PoolOrder(job, prepared)
     best: Sized | None = None
     hour: Whole | None = None
     first = True
@@ -134,7 +135,6 @@ def _search(
         first = False
         answers, best, hour = _confirmed(job, answers, against, teller)
     if asked == "on":
-        prepared = [prepare(job, setup) for setup in setups]
         answers += [Answer(candidate) for candidate in prepared if candidate.replica is None]
     return answers, best, hour
 

@@ -8,6 +8,7 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+from planner.planning.report.names import likely
 from planner.reports import separators
 
 DASH = "–"
@@ -90,9 +91,7 @@ def percent(ratio: float | None, digits: int = 0) -> str:
 
 def chance(probability_ratio: float | None) -> str:
     """0.953 -> "95 %"; never the certainty that rounding would make of it: "over 99 %", "under 1 %"."""
-    if probability_ratio is not None and not 0.005 <= probability_ratio <= 0.995:
-        return f"over {percent(0.99)}" if probability_ratio > 0.5 else f"under {percent(0.01)}"
-    return percent(probability_ratio)
+    return DASH if probability_ratio is None else likely(probability_ratio).replace("%", " %")
 
 
 def milliseconds(value: float | None) -> str:

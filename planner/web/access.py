@@ -81,6 +81,13 @@ class NoTeam(PermissionDenied):
     """The person belongs to no team, so there is nothing to show."""
 
 
+def person_of(request: HttpRequest) -> User:
+    """Who is signed in. PermissionDenied: nobody, which `login_required` does not let through."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user
+
+
 def visit_of(request: HttpRequest, parts: Mapping[str, Any] | None = None) -> Visit | None:
     """The visit of a signed-in person; None for a stranger. parts: the named parts of the address.
 

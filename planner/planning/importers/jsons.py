@@ -38,6 +38,11 @@ def is_json_lines(head: bytes) -> bool:
         return False
 
 
+def is_one_line(opened: Opened) -> bool:
+    """Whether the whole file is one line, which may be a document as well as the only one of lines."""
+    return opened.is_whole and b"\n" not in opened.head.strip()
+
+
 def json_document(opened: Opened) -> Any:
     """The whole file as one value. Raises ImportRefused with json_too_large, json_too_deep or json_invalid."""
     data = b""
@@ -58,7 +63,7 @@ def json_records(opened: Opened, problems: Problems) -> Iterator[tuple[int, dict
     """Objects with their line, or their place in the array, from 1 on. Raises ImportRefused."""
     if _start(opened.head)[:1] == b"[":
         rows = json_items(opened, is_array=True)
-    elif opened.is_whole and b"\n" not in opened.head.strip():
+    elif is_one_line(opened):
         rows = enumerate(_rows_of(json_document(opened)), 1)
     elif is_json_lines(opened.head):
         rows = _line_items(opened, problems)

@@ -22,6 +22,7 @@ from planner.planning.importers.jsons import (
     are_names,
     follows_another,
     is_json_lines,
+    is_one_line,
     json_document,
     json_items,
     looks_like_json,
@@ -58,6 +59,8 @@ _WORDS = frozenset(
 _COUNTS = frozenset(
     name for meaning in ("time", "prompt", "output", "total", "requests", "cost", "cached") for name in USUAL[meaning]
 )
+_OF_PEOPLE = frozenset({"name", "text", "metadata"})
+"""Kinds of columns (`_kind`) that say something about people."""
 _STATED = frozenset({"true", "false", "nan", "none", "null", "n/a", "-", "inf"})
 _USAGE = "usage_object"
 """The part of LiteLLM's metadata that counts tokens."""
@@ -114,7 +117,7 @@ def without_texts(opened: Opened) -> bytes | None:
             return ""
         return value
 
-    if is_json_lines(opened.head) and not (opened.is_whole and b"\n" not in opened.head.strip()):
+    if is_json_lines(opened.head) and not is_one_line(opened):
         kept = [json.dumps(emptied("", json.loads(line))) if line.strip() else "" for line in opened.text_lines()]
         text = "\n".join(kept) + "\n"
     else:
@@ -135,7 +138,7 @@ def _scrubbed_lines(opened: Opened, names: _Names) -> Iterator[str] | None:
     if table is None or len(table.names) < 2:
         return (_WORD.sub("x", line) + "\n" for line in opened.text_lines())  # no table: only its shape may stay
     kinds = [_kind(name) for name in table.names]
-    is_personal = any(kind in {"name", "text", "metadata"} for kind in kinds) or any(
+    is_personal = any(kind in _OF_PEOPLE for kind in kinds) or any(
         _cell(kind, cell, names) != cell for row in sample for kind, cell in zip(kinds, row, strict=False)
     )
     return _table_lines(opened, table, names) if is_personal else None
@@ -148,7 +151,7 @@ def _tells_of_people(head: bytes) -> bool:
         return True
     for match in _KEY.finditer(text):
         kind = _kind(normalised(match.group(1)))
-        if kind in {"name", "text", "metadata"} or not _PLAIN_KEY.fullmatch(match.group(1)):
+        if kind in _OF_PEOPLE or not _PLAIN_KEY.fullmatch(match.group(1)):
             return True
         if kind == "other" and text[match.end() : match.end() + 20].lstrip(" [\n\t")[:1] == '"':
             return True
@@ -156,10 +159,9 @@ def _tells_of_people(head: bytes) -> bool:
 
 
 def _json_lines(opened: Opened, names: _Names) -> Iterator[str]:
-    is_one_line = opened.is_whole and b"\n" not in opened.head.strip()
     if opened.head.lstrip()[:1] == b"[":
         yield from _array(_array_entries(json_items(opened, is_array=True), names))
-    elif is_json_lines(opened.head) and not is_one_line:
+    elif is_json_lines(opened.head) and not is_one_line(opened):
         for line in opened.text_lines():
             yield _json_line(line, names) + "\n"
     elif follows_another(opened.head):
@@ -279,7 +281,7 @@ def _scrubbed(name: str, value: Any, names: _Names) -> Any:
             key if _PLAIN_KEY.fullmatch(key) else names.number(key): _scrubbed(key, part, names) for key, part in kept
         }
     if isinstance(value, list):
-        return [] if kind in {"name", "text", "metadata"} else [_scrubbed(name, part, names) for part in value]
+        return [] if kind in _OF_PEOPLE else [_scrubbed(name, part, names) for part in value]
     if value is None or isinstance(value, bool):
         return value
     if kind == "name":

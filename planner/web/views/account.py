@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,21 +13,14 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from planner.teams import members, passwords
 from planner.teams.browser_sessions import mark_of, sessions_end, sessions_of
-from planner.teams.models import User
 from planner.teams.second_factor import factor_of
 from planner.teams.selectors import memberships_of
 from planner.teams.signing_in import password_is
-from planner.web.access import TEAM_PARAMETER, NoTeam, page, visit_of
+from planner.web.access import TEAM_PARAMETER, NoTeam, page, person_of, visit_of
 from planner.web.confirming import confirmed
 from planner.web.team_forms import ChangePasswordForm, NewPasswordForm, PersonForm, TeamNameForm, add_errors
 
 MOST_SESSIONS_SHOWN = 20
-
-
-def _me(request: HttpRequest) -> User:
-    if not isinstance(request.user, User):  # login_required lets only users through
-        raise PermissionDenied
-    return request.user
 
 
 @require_GET
@@ -38,7 +31,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 
 def _account_page(request: HttpRequest, **sent: Form) -> HttpResponse:
-    user = _me(request)
+    user = person_of(request)
     try:
         visit = visit_of(request)
     except NoTeam:
@@ -64,7 +57,7 @@ def _account_page(request: HttpRequest, **sent: Form) -> HttpResponse:
 def sign_out_elsewhere(request: HttpRequest) -> HttpResponse:
     """End one of one's sessions, or all but this one."""
     mark = request.POST.get("session") or None
-    ended = sessions_end(_me(request), mark=mark, but=request.session.session_key)
+    ended = sessions_end(person_of(request), mark=mark, but=request.session.session_key)
     messages.success(request, "Signed out there." if ended else "There was nothing to sign out.")
     return redirect(f"{reverse('account')}#sessions")
 
@@ -76,7 +69,7 @@ def rename(request: HttpRequest) -> HttpResponse:
     form = PersonForm(request.POST, auto_id="person-%s")
     if not form.is_valid():
         return _account_page(request, person_form=form)
-    user = _me(request)
+    user = person_of(request)
     user.name = form.cleaned_data["name"]
     user.save(update_fields=["name"])
     messages.success(request, "Your name was changed.")
@@ -87,7 +80,7 @@ def rename(request: HttpRequest) -> HttpResponse:
 @login_required
 def change_password(request: HttpRequest) -> HttpResponse:
     """A new password, for whoever knows the one in force; wrong ones count as failed attempts to sign in."""
-    user = _me(request)
+    user = person_of(request)
     form = ChangePasswordForm(request.POST, auto_id="password-%s")
     if form.is_valid():
         if not password_is(request, form.cleaned_data["old"]):
@@ -111,7 +104,7 @@ def new_team(request: HttpRequest) -> HttpResponse:
     form = TeamNameForm(request.POST, auto_id="new-team-%s")
     if form.is_valid():
         try:
-            team = members.team_create(user=_me(request), name=form.cleaned_data["name"])
+            team = members.team_create(user=person_of(request), name=form.cleaned_data["name"])
         except ValidationError as refused:
             add_errors(form, refused)
         else:

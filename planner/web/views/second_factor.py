@@ -2,7 +2,6 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -10,18 +9,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from planner.teams import second_factor
-from planner.teams.models import User
-from planner.web.access import page
+from planner.web.access import page, person_of
 from planner.web.confirming import confirmed
 
 SALT = "second_factor_salt"
 """Key of a session under which the salt of a factor stands that is not in force yet."""
-
-
-def _me(request: HttpRequest) -> User:
-    if not isinstance(request.user, User):  # login_required lets only users through
-        raise PermissionDenied
-    return request.user
 
 
 @require_POST
@@ -38,7 +30,7 @@ def _setting_up(request: HttpRequest, *, wrong: bool = False) -> HttpResponse:
     salt = request.session[SALT]
     context = {
         "seed": second_factor.typed_seed(salt),
-        "app_address": second_factor.app_address(_me(request), salt),
+        "app_address": second_factor.app_address(person_of(request), salt),
         "wrong": wrong,
         "section": "account",
     }
@@ -55,7 +47,7 @@ def finish(request: HttpRequest) -> HttpResponse:
     if salt is None:
         return redirect(f"{reverse('account')}#second-factor")
     codes = second_factor.factor_set(
-        user=_me(request), salt=salt, code=request.POST.get("code", ""), session_key=request.session.session_key
+        user=person_of(request), salt=salt, code=request.POST.get("code", ""), session_key=request.session.session_key
     )
     if codes is None:
         return _setting_up(request, wrong=True)
@@ -68,6 +60,6 @@ def finish(request: HttpRequest) -> HttpResponse:
 @confirmed
 def remove(request: HttpRequest) -> HttpResponse:
     """Signing in takes the password alone again."""
-    if second_factor.factor_remove(user=_me(request)):
+    if second_factor.factor_remove(user=person_of(request)):
         messages.success(request, "Signing in takes your password alone again.")
     return redirect(f"{reverse('account')}#second-factor")
